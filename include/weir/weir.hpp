@@ -1,0 +1,207 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <ranges>
+#include <string>
+#include <vector>
+
+#include <weir/status.hpp>
+
+/// Weir moves the data of MPI programs to and from files: declare, write or read, finish.
+///
+/// Calls marked collective are made by every rank of the context's communicator, in the same order, and return the
+/// same code on every rank. One context is used by one thread at a time.
+namespace weir {
+
+/// `count` pieces of `length` bytes, the first at `offset`, each `stride` after the one before.
+struct Run {
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::uint64_t stride = 0;
+  std::uint64_t count = 1;
+};
+
+/// A rectangular part of an N-dimensional array stored at byte `at`, last dimension fastest.
+struct Box {
+  std::vector<std::uint64_t> array;  ///< elements of the whole array in each dimension
+  std::vector<std::uint64_t> start;  ///< first element of this rank's part
+  std::vector<std::uint64_t> size;   ///< elements of this rank's part; 0 in any dimension: this rank has none
+  std::uint64_t element = 1;         ///< bytes of an element
+  std::uint64_t at = 0;
+};
+
+/// What one rank will move. All ranks make the same calls with their own parts; a rank with nothing gives none.
+///
+/// In memory the pieces of a variable lie one after another in the order in which they are given.
+/// Where pieces overlap in the file, the higher rank wins; within a rank the variable declared later, and within a
+/// variable the piece given later.
+class Declaration {
+ public:
+  Declaration() = default;
+  /// One variable a run.
+  Declaration(std::initializer_list<Run> variables) {
+    for (const Run& run : variables) variable(run);
+  }
+
+  /// A decomposition, to be used by many variables at different places at the cost of one.
+  int decomposition(std::vector<Run> runs);
+  int decomposition(const Box& box);
+
+  /// A variable whose pieces are those of `decomposition`, moved by `at` bytes (the same on every rank).
+  int variable(int decomposition, std::uint64_t at);
+  /// A variable with pieces of its own.
+  int variable(std::vector<Run> runs) { return variable(decomposition(std::move(runs)), 0); }
+  int variable(const Run& run) { return variable(std::vector<Run>{run}); }
+  int variable(const Box& box) { return variable(decomposition(box), 0); }
+
+  [[nodiscard]] int variables() const noexcept { return static_cast<int>(variables_.size()); }
+
+  struct Shape {
+    std::vector<Run> runs;
+    Status problem;  ///< why it cannot be used, told by `declare`
+  };
+  struct Variable {
+    int shape;
+    std::uint64_t at;
+  };
+  [[nodiscard]] const std::vector<Shape>& shapes() const noexcept { return shapes_; }
+  [[nodiscard]] const std::vector<Variable>& variable_list() const noexcept { return variables_; }
+
+ private:
+  std::vector<Shape> shapes_;
+  std::vector<Variable> variables_;
+};
+
+/// What a step did, on this rank.
+struct Report {
+  std::uint64_t bytes = 0;                    ///< this rank's own data
+  std::uint64_t stored_bytes = 0;             ///< this rank moved to or from storage, as an aggregator or directly
+  std::uint64_t stored_while_aggregating = 0; ///< of these, while another buffer was being filled or drained
+  std::uint64_t buffer_bytes = 0;             ///< aggregation buffers of this rank
+  std::uint64_t list_bytes = 0;               ///< plan and piece lists of this rank
+  std::uint64_t storage_calls = 0;
+  std::uint64_t messages = 0;                 ///< sent to other nodes
+  double plan_s = 0;                          ///< spent making the plan; 0 when it was reused
+  double copy_s = 0;
+  double storage_s = 0;
+  double wait_s = 0;
+};
+
+/// The schedule of a declaration: who aggregates what, when, with which memory. Cheap to copy.
+class Plan {
+ public:
+  [[nodiscard]] std::uint64_t hash() const;    ///< equal on every rank
+  [[nodiscard]] std::string text() const;      ///< every domain and window
+  [[nodiscard]] std::string explain() const;   ///< in words: what was chosen and why
+  /// Writes the whole plan to a file. Collective.
+  Status save(const std::string& path) const;
+
+  struct Impl;
+  explicit Plan(std::shared_ptr<const Impl> impl) : impl_{std::move(impl)} {}
+  [[nodiscard]] const std::shared_ptr<const Impl>& impl() const noexcept { return impl_; }
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// One pass over a plan. Data given to `write` and `read` must stay where it is, untouched, until the step is finished.
+class Step {
+ public:
+  /// Hands over one variable, in any order. Not collective; may move data, never waits for another rank.
+  Status write(int variable, const void* data, std::uint64_t bytes);
+  Status read(int variable, void* data, std::uint64_t bytes);
+
+  template <std::ranges::contiguous_range R>
+  Status write(int variable, const R& data) {
+    return write(variable, std::ranges::data(data), std::ranges::size(data) * sizeof(std::ranges::range_value_t<R>));
+  }
+  template <std::ranges::contiguous_range R>
+  Status read(int variable, R&& data) {
+    return read(variable, std::ranges::data(data), std::ranges::size(data) * sizeof(std::ranges::range_value_t<R>));
+  }
+
+  /// Completes the step: all variables are accepted by the storage, or in their buffers. Collective.
+  /// Afterwards the step can be used again for the next data of the same shape.
+  Status finish();
+
+  /// Non-blocking finish: `start` says that all variables are given, `test` makes progress and tells whether it is
+  /// over, `wait` returns what `finish` would have. All collective; `test` need not be called equally often.
+  Status start();
+  [[nodiscard]] bool test();
+  Status wait();
+
+  [[nodiscard]] std::string explain() const;  ///< the plan's explanation and what the last pass measured
+  [[nodiscard]] Report report() const;        ///< of the last pass
+  [[nodiscard]] Plan plan() const;
+
+  struct Impl;
+  explicit Step(std::shared_ptr<Impl> impl) : impl_{std::move(impl)} {}
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+/// A file, or a set of sub-files, opened by all ranks.
+class File {
+ public:
+  /// Makes the plan, or finds the one that was made for an equal declaration. Collective.
+  Result<Step> declare(const Declaration& declaration);
+  /// A step of an existing plan, all offsets moved by `shift` bytes. Collective.
+  Result<Step> step(const Plan& plan, std::uint64_t shift = 0);
+
+  /// What is accepted becomes durable: file and directory are synced. Collective.
+  Status sync();
+  /// Ends the file; a created one appears under its name only now. Collective. The destructor closes too, but cannot
+  /// tell whether it went well.
+  Status close();
+
+  struct Impl;
+  explicit File(std::shared_ptr<Impl> impl) : impl_{std::move(impl)} {}
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+/// Setting names and values, such as {"plan.buffers", "3"}.
+using Settings = std::map<std::string, std::string>;
+
+/// Weir on a communicator. Settings: defaults, then weir.toml, then WEIR_* in the environment, then those given here.
+class Context {
+ public:
+  /// Collective. Throws `Error` when settings cannot be used; `make` returns it instead.
+  explicit Context(MPI_Comm communicator, const Settings& settings = {});
+  static Result<Context> make(MPI_Comm communicator, const Settings& settings = {});
+
+  /// A new file for writing; what was under the name stays until `close` succeeds. Collective.
+  Result<File> create(const std::string& path, const Settings& settings = {});
+  /// An existing file for reading. Collective.
+  Result<File> open(const std::string& path, const Settings& settings = {});
+  /// An existing file for writing in place. Collective.
+  Result<File> update(const std::string& path, const Settings& settings = {});
+
+  /// A plan saved earlier by as many ranks. Collective.
+  Result<Plan> load_plan(const std::string& path);
+
+  struct Impl;
+
+ private:
+  explicit Context(std::shared_ptr<Impl> impl) : impl_{std::move(impl)} {}
+  std::shared_ptr<Impl> impl_;
+};
+
+/// The size of a contiguous range in bytes.
+template <std::ranges::contiguous_range R>
+constexpr std::uint64_t bytes_of(const R& range) {
+  return std::ranges::size(range) * sizeof(std::ranges::range_value_t<R>);
+}
+
+/// "0.1.0"
+const char* version() noexcept;
+
+}  // namespace weir

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <weir/status.hpp>
+
+namespace weir {
+
+/// One transfer between memory and a file. The caller owns it and the memory until `finished`.
+struct Io {
+  enum class Kind : std::uint8_t { read, write };
+  Kind kind = Kind::write;
+  std::byte* data = nullptr;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+
+  std::uint64_t done = 0;  ///< bytes moved; less than `length` only after an error or at the end of the file
+  int error = 0;           ///< errno, 0 when none; a read past the end has none and is short
+  bool finished = false;
+};
+
+/// What the planner wants to know about a place before it writes there.
+struct StorageTraits {
+  std::string kind;               ///< "posix", "null", "memory"
+  std::string file_system;        ///< "ext4", "tmpfs", "lustre", ...
+  std::uint64_t block = 4096;     ///< unit in which domains are aligned
+  std::uint64_t stripe = 0;       ///< 0: not striped
+  bool local = true;              ///< on this node, so that several writers of one block cost little
+  bool shared = true;             ///< what one process stores another can read
+};
+
+/// One open file. No verb throws or allocates once it is open, `submit` and `poll` never wait.
+class Storage {
+ public:
+  virtual ~Storage() = default;
+
+  /// Starts a transfer; it may be finished on return. Short transfers are continued, EINTR is invisible.
+  virtual void submit(Io& io) noexcept = 0;
+  /// Moves what is under way forward; returns the number of transfers still under way.
+  virtual std::size_t poll() noexcept = 0;
+  /// Waits until at least one transfer under way has finished; returns at once when none is.
+  virtual void wait() noexcept = 0;
+
+  /// errno of making everything durable, 0 when done. Never retried: after a failure the data must be written again.
+  virtual int sync() noexcept = 0;
+  /// errno of closing. Called once; the destructor closes too, without telling.
+  virtual int close() noexcept = 0;
+  /// The file's size, or -1 with errno.
+  virtual std::int64_t size() noexcept = 0;
+};
+
+enum class OpenMode { create, read, update };
+
+/// Where files live. Paths are the system's.
+class StorageSystem {
+ public:
+  virtual ~StorageSystem() = default;
+
+  virtual StorageTraits traits(const std::string& path) = 0;
+  /// `create` makes a new, empty file or empties an old one.
+  virtual Result<std::unique_ptr<Storage>> open(const std::string& path, OpenMode mode) = 0;
+  virtual Status rename(const std::string& from, const std::string& to) = 0;
+  virtual Status remove(const std::string& path) = 0;
+  /// Makes creations and renames in the directory of `path` durable.
+  virtual Status sync_directory(const std::string& path) = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,214 @@
+#include "core/pieces.hpp"
+
+#include <queue>
+
+namespace weir {
+
+namespace {
+
+struct Piece {
+  std::uint64_t offset, length, memory;
+};
+
+bool ascending(std::span<const Run> runs) {
+  std::uint64_t end = 0;
+  for (const Run& run : runs) {
+    if (run.length == 0 || run.count == 0) continue;
+    if (run.offset < end || (run.count > 1 && run.stride < run.length)) return false;
+    end = run.offset + (run.count - 1) * run.stride + run.length;
+  }
+  return true;
+}
+
+std::vector<Piece> flatten(std::span<const Run> runs) {
+  std::vector<Piece> pieces;
+  std::size_t total = 0;
+  for (const Run& run : runs) total += run.count;
+  pieces.reserve(total);
+  std::uint64_t memory = 0;
+  for (const Run& run : runs)
+    for (std::uint64_t k = 0; k < run.count && run.length > 0; ++k, memory += run.length)
+      pieces.push_back({run.offset + k * run.stride, run.length, memory});
+  return pieces;
+}
+
+/// Later pieces cover earlier ones: a sweep over the offsets, the newest live piece on top.
+std::vector<Piece> uncovered(const std::vector<Piece>& sorted) {
+  std::vector<Piece> visible;
+  auto older = [](const Piece& a, const Piece& b) { return a.memory < b.memory; };
+  std::priority_queue<Piece, std::vector<Piece>, decltype(older)> live{older};
+  std::uint64_t at = 0;
+  std::size_t next = 0;
+  while (next < sorted.size() || !live.empty()) {
+    while (!live.empty() && live.top().offset + live.top().length <= at) live.pop();
+    if (live.empty()) {
+      if (next == sorted.size()) break;
+      at = sorted[next].offset;
+    }
+    while (next < sorted.size() && sorted[next].offset <= at) live.push(sorted[next++]);
+    const Piece& top = live.top();
+    std::uint64_t until = top.offset + top.length;
+    if (next < sorted.size()) until = std::min(until, sorted[next].offset);
+    if (until > at) visible.push_back({at, until - at, top.memory + (at - top.offset)});
+    at = until;
+  }
+  return visible;
+}
+
+template <std::size_t N>
+inline void copy_strided(std::byte* to, std::size_t to_stride, const std::byte* from, std::size_t from_stride,
+                         std::uint64_t count) noexcept {
+  for (std::uint64_t k = 0; k < count; ++k) std::memcpy(to + k * to_stride, from + k * from_stride, N);
+}
+
+inline void copy_pieces(std::byte* to, std::size_t to_stride, const std::byte* from, std::size_t from_stride,
+                        std::uint64_t length, std::uint64_t count) noexcept {
+  switch (length) {
+    case 4: return copy_strided<4>(to, to_stride, from, from_stride, count);
+    case 8: return copy_strided<8>(to, to_stride, from, from_stride, count);
+    case 16: return copy_strided<16>(to, to_stride, from, from_stride, count);
+    default:
+      for (std::uint64_t k = 0; k < count; ++k) std::memcpy(to + k * to_stride, from + k * from_stride, length);
+  }
+}
+
+}  // namespace
+
+PieceList PieceList::of(std::span<const Run> runs) {
+  PieceList list;
+  if (ascending(runs)) {
+    std::uint64_t memory = 0;
+    for (const Run& run : runs) {
+      if (run.length == 0 || run.count == 0) continue;
+      if (run.count == 1 || run.stride == run.length) {
+        list.append(run.offset, run.length * run.count, memory);
+      } else {
+        list.runs_.push_back({run.offset, run.length, run.stride, run.count, memory, list.bytes()});
+      }
+      memory += run.length * run.count;
+    }
+    return list;
+  }
+  std::vector<Piece> pieces = flatten(runs);
+  std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
+  const bool overlaps = std::adjacent_find(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
+                          return a.offset + a.length > b.offset;
+                        }) != pieces.end();
+  for (const Piece& piece : overlaps ? uncovered(pieces) : pieces)
+    list.append(piece.offset, piece.length, piece.memory);
+  return list;
+}
+
+PieceList PieceList::union_of(std::span<const PieceList* const> lists) {
+  std::vector<Extent> all;
+  std::size_t total = 0;
+  for (const PieceList* list : lists) total += list->pieces();
+  all.reserve(total);
+  for (const PieceList* list : lists)
+    list->for_each([&](std::uint64_t offset, std::uint64_t length, std::uint64_t) { all.push_back({offset, length}); });
+  normalise(all);
+  PieceList packed;
+  std::uint64_t before = 0;
+  for (const Extent& extent : all) {
+    packed.append(extent.offset, extent.length, before);
+    before += extent.length;
+  }
+  return packed;
+}
+
+void PieceList::append(std::uint64_t offset, std::uint64_t length, std::uint64_t memory) {
+  if (!runs_.empty()) {
+    Strided& last = runs_.back();
+    if (memory == last.memory + last.count * last.length) {
+      if (last.count == 1 && offset == last.offset + last.length) {
+        last.length += length;
+        return;
+      }
+      if (length == last.length) {
+        if (last.count == 1) {
+          last.stride = offset - last.offset;
+          last.count = 2;
+          return;
+        }
+        if (offset == last.offset + last.count * last.stride) {
+          ++last.count;
+          return;
+        }
+      }
+    }
+  }
+  runs_.push_back({offset, length, 0, 1, memory, bytes()});
+}
+
+std::uint64_t PieceList::pieces() const noexcept {
+  std::uint64_t total = 0;
+  for (const Strided& run : runs_) total += run.count;
+  return total;
+}
+
+std::size_t PieceList::find(std::uint64_t offset) const noexcept {
+  return static_cast<std::size_t>(std::partition_point(runs_.begin(), runs_.end(),
+                                                       [&](const Strided& run) { return run.end() <= offset; }) -
+                                  runs_.begin());
+}
+
+std::uint64_t PieceList::bytes_before(std::uint64_t offset) const noexcept {
+  const std::size_t i = find(offset);
+  if (i == runs_.size()) return bytes();
+  const Strided& run = runs_[i];
+  if (offset <= run.offset) return run.before;
+  const std::uint64_t k = run.count > 1 ? (offset - run.offset) / run.stride : 0;
+  return run.before + k * run.length + std::min(offset - (run.offset + k * run.stride), run.length);
+}
+
+void PieceList::scatter(std::uint64_t low, std::uint64_t high, const std::byte* memory,
+                        std::byte* target) const noexcept {
+  for (std::size_t i = find(low); i < runs_.size() && runs_[i].offset < high; ++i) {
+    const Strided& run = runs_[i];
+    if (run.offset >= low && run.end() <= high) {
+      copy_pieces(target + (run.offset - low), run.stride, memory + run.memory, run.length, run.length, run.count);
+    } else {
+      for_each(std::max(low, run.offset), std::min(high, run.end()),
+               [&](std::uint64_t offset, std::uint64_t length, std::uint64_t at) {
+                 std::memcpy(target + (offset - low), memory + at, length);
+               });
+    }
+  }
+}
+
+void PieceList::gather(std::uint64_t low, std::uint64_t high, const std::byte* source,
+                       std::byte* memory) const noexcept {
+  for (std::size_t i = find(low); i < runs_.size() && runs_[i].offset < high; ++i) {
+    const Strided& run = runs_[i];
+    if (run.offset >= low && run.end() <= high) {
+      copy_pieces(memory + run.memory, run.length, source + (run.offset - low), run.stride, run.length, run.count);
+    } else {
+      for_each(std::max(low, run.offset), std::min(high, run.end()),
+               [&](std::uint64_t offset, std::uint64_t length, std::uint64_t at) {
+                 std::memcpy(memory + at, source + (offset - low), length);
+               });
+    }
+  }
+}
+
+bool PieceList::operator==(const PieceList& other) const noexcept {
+  return runs_.size() == other.runs_.size() &&
+         (runs_.empty() || std::memcmp(runs_.data(), other.runs_.data(), runs_.size() * sizeof(Strided)) == 0);
+}
+
+void normalise(std::vector<Extent>& extents) {
+  auto by_offset = [](const Extent& a, const Extent& b) { return a.offset < b.offset; };
+  if (!std::is_sorted(extents.begin(), extents.end(), by_offset)) std::sort(extents.begin(), extents.end(), by_offset);
+  std::size_t kept = 0;
+  for (const Extent& extent : extents) {
+    if (extent.length == 0) continue;
+    if (kept > 0 && extents[kept - 1].end() >= extent.offset) {
+      extents[kept - 1].length = std::max(extents[kept - 1].end(), extent.end()) - extents[kept - 1].offset;
+    } else {
+      extents[kept++] = extent;
+    }
+  }
+  extents.resize(kept);
+}
+
+}  // namespace weir

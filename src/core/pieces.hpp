@@ -1,0 +1,104 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include <weir/declaration.hpp>
+
+#include "core/archive.hpp"
+
+namespace weir {
+
+struct Extent {
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  [[nodiscard]] std::uint64_t end() const noexcept { return offset + length; }
+  bool operator==(const Extent&) const = default;
+};
+
+/// Sorted, disjoint pieces of a file and where each lies in memory, kept as strided runs.
+///
+/// A run's pieces follow one another in memory. Runs do not interleave, so a position is found by one binary search.
+class PieceList {
+ public:
+  struct Strided {
+    std::uint64_t offset;
+    std::uint64_t length;
+    std::uint64_t stride;
+    std::uint64_t count;
+    std::uint64_t memory;  ///< of the first piece
+    std::uint64_t before;  ///< bytes in the runs before this one
+
+    [[nodiscard]] std::uint64_t end() const noexcept { return offset + (count - 1) * stride + length; }
+  };
+
+  PieceList() = default;
+  /// Pieces in the order of memory; where two overlap, the later one keeps the bytes.
+  static PieceList of(std::span<const Run> runs);
+  /// The union of lists, packed: a piece's place in memory is the number of bytes before it.
+  static PieceList union_of(std::span<const PieceList* const> lists);
+
+  /// Adds a piece behind all others, merging it with the last where possible.
+  void append(std::uint64_t offset, std::uint64_t length, std::uint64_t memory);
+
+  [[nodiscard]] bool empty() const noexcept { return runs_.empty(); }
+  [[nodiscard]] std::uint64_t begin() const noexcept { return runs_.empty() ? 0 : runs_.front().offset; }
+  [[nodiscard]] std::uint64_t end() const noexcept { return runs_.empty() ? 0 : runs_.back().end(); }
+  [[nodiscard]] std::uint64_t bytes() const noexcept {
+    return runs_.empty() ? 0 : runs_.back().before + runs_.back().length * runs_.back().count;
+  }
+  [[nodiscard]] std::uint64_t pieces() const noexcept;
+  [[nodiscard]] const std::vector<Strided>& runs() const noexcept { return runs_; }
+  [[nodiscard]] std::uint64_t list_bytes() const noexcept { return runs_.capacity() * sizeof(Strided); }
+  /// Bytes of the pieces that lie before `offset`.
+  [[nodiscard]] std::uint64_t bytes_before(std::uint64_t offset) const noexcept;
+
+  /// Calls `visit(offset, length, memory)` for every piece, cut to [low, high).
+  template <class Visit>
+  void for_each(std::uint64_t low, std::uint64_t high, Visit&& visit) const {
+    for (std::size_t i = find(low); i < runs_.size() && runs_[i].offset < high; ++i) {
+      const Strided& run = runs_[i];
+      std::uint64_t first = run.offset < low && run.count > 1 ? (low - run.offset) / run.stride : 0;
+      for (std::uint64_t k = first; k < run.count; ++k) {
+        const std::uint64_t piece = run.offset + k * run.stride;
+        const std::uint64_t from = std::max(piece, low);
+        const std::uint64_t to = std::min(piece + run.length, high);
+        if (piece >= high) break;
+        if (from < to) visit(from, to - from, run.memory + k * run.length + (from - piece));
+      }
+    }
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for_each(0, ~std::uint64_t{0}, std::forward<Visit>(visit));
+  }
+
+  /// Copies the pieces in [low, high) from packed memory to where they belong; `target` stands for offset `low`.
+  void scatter(std::uint64_t low, std::uint64_t high, const std::byte* memory, std::byte* target) const noexcept;
+  /// The way back.
+  void gather(std::uint64_t low, std::uint64_t high, const std::byte* source, std::byte* memory) const noexcept;
+
+  void write(Writer& out) const { out.put(runs_); }
+  static PieceList read(Reader& in) {
+    PieceList list;
+    list.runs_ = in.vector<Strided>();
+    return list;
+  }
+
+  bool operator==(const PieceList& other) const noexcept;
+
+ private:
+  /// The first run that ends behind `offset`.
+  [[nodiscard]] std::size_t find(std::uint64_t offset) const noexcept;
+
+  std::vector<Strided> runs_;
+};
+
+/// Sorts extents and merges those that touch or overlap.
+void normalise(std::vector<Extent>& extents);
+
+}  // namespace weir

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace weir {
+
+/// Sleeps until `word` differs from `seen`, for a second at most; wakes early without cause at times. Works between
+/// processes that share the memory.
+void sleep_while_equal(std::atomic<std::uint32_t>& word, std::uint32_t seen) noexcept;
+void wake_all(std::atomic<std::uint32_t>& word) noexcept;
+
+/// Lets one process sleep until another has changed something it waits for.
+///
+/// The waiter reads `seen = listen()`, looks whether what it wants has come, and if not calls `sleep(seen)`.
+class Doorbell {
+ public:
+  void ring() noexcept {
+    rings_.fetch_add(1);
+    if (sleeping_.load()) wake_all(rings_);
+  }
+  [[nodiscard]] std::uint32_t listen() noexcept { return rings_.load(); }
+  void sleep(std::uint32_t seen) noexcept {
+    sleeping_.store(1);
+    sleep_while_equal(rings_, seen);
+    sleeping_.store(0);
+  }
+
+ private:
+  std::atomic<std::uint32_t> rings_{0};
+  std::atomic<std::uint32_t> sleeping_{0};
+};
+
+}  // namespace weir

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <weir/status.hpp>
+
+namespace weir {
+
+/// Memory that other processes of the same user on this node can map. It has no name in any file system, so nothing is
+/// left behind when a process dies, and it is reserved before use, so a lack of memory is an error and never a signal.
+class SharedSegment {
+ public:
+  /// How another process finds it, for as long as the owner keeps it.
+  struct Address {
+    std::int32_t process = 0;
+    std::int32_t descriptor = -1;
+    std::uint64_t size = 0;
+  };
+
+  SharedSegment() = default;
+  SharedSegment(SharedSegment&& other) noexcept { swap(other); }
+  SharedSegment& operator=(SharedSegment&& other) noexcept {
+    SharedSegment{std::move(other)}.swap(*this);
+    return *this;
+  }
+  ~SharedSegment();
+
+  /// New memory, zero, its pages present.
+  static Result<SharedSegment> create(std::uint64_t size);
+  /// Another process's segment.
+  static Result<SharedSegment> map(const Address& address);
+
+  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] std::uint64_t size() const noexcept { return address_.size; }
+  [[nodiscard]] const Address& address() const noexcept { return address_; }
+
+ private:
+  void swap(SharedSegment& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(address_, other.address_);
+    std::swap(owned_descriptor_, other.owned_descriptor_);
+  }
+  std::byte* data_ = nullptr;
+  Address address_;
+  int owned_descriptor_ = -1;
+};
+
+}  // namespace weir

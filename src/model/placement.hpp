@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/settings.hpp"
+#include "machine/node_map.hpp"
+#include "storage/storage.hpp"
+
+namespace weir {
+
+enum class Direction : std::uint8_t { write, read };
+enum class Mode : std::uint8_t { direct, aggregate };
+
+/// What is to be moved, as a model sees it.
+struct Demand {
+  Direction direction = Direction::write;
+  std::uint64_t bytes = 0;
+  std::uint64_t pieces = 0;
+  std::uint64_t busiest_rank_bytes = 0;
+  std::uint64_t busiest_rank_pieces = 0;
+  const NodeMap* nodes = nullptr;
+  StorageTraits storage;
+};
+
+/// What the user fixed; 0 and `any` leave it to the model.
+struct PlanLimits {
+  std::uint64_t memory = std::uint64_t{64} << 20;  ///< of one aggregator's buffers, hard
+  std::uint64_t buffer_size = 0;
+  std::uint32_t buffers = 2;
+  std::uint32_t aggregators = 0;
+  std::uint64_t alignment = 0;
+  enum class Prefer : std::uint8_t { any, direct, aggregate } mode = Prefer::any;
+
+  static PlanLimits of(const ResolvedSettings& settings);
+};
+
+/// How it shall be moved.
+struct Placement {
+  Mode mode = Mode::aggregate;
+  std::vector<int> aggregators;  ///< one a domain, each rank at most once
+  std::uint64_t buffer_size = 0;
+  std::uint32_t buffers = 2;
+  std::uint64_t alignment = 1;
+  std::string why;  ///< for people: what decided
+};
+
+/// Chooses where and how to aggregate. Every rank that asks with the same demand gets the same answer.
+class PlacementModel {
+ public:
+  virtual ~PlacementModel() = default;
+  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual Placement place(const Demand& demand, const PlanLimits& limits) const = 0;
+};
+
+/// A rule of thumb: direct where pieces are long and storage is local, otherwise an aggregator for each few megabytes,
+/// spread evenly over the nodes.
+class SimpleRule : public PlacementModel {
+ public:
+  [[nodiscard]] std::string name() const override { return "simple rule"; }
+  [[nodiscard]] Placement place(const Demand& demand, const PlanLimits& limits) const override;
+};
+
+}  // namespace weir

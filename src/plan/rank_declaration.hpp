@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/archive.hpp"
+#include "core/pieces.hpp"
+
+namespace weir {
+
+/// A declaration as the planner wants it: checked, every decomposition a sorted list.
+struct RankDeclaration {
+  using Variable = Declaration::Variable;
+  std::vector<PieceList> shapes;
+  std::vector<Variable> variables;
+
+  static Result<RankDeclaration> of(const Declaration& declaration);
+
+  [[nodiscard]] const PieceList& pieces(std::size_t variable) const { return shapes[variables[variable].shape]; }
+  [[nodiscard]] std::uint64_t bytes() const;
+  [[nodiscard]] std::uint64_t piece_count() const;
+  [[nodiscard]] std::uint64_t list_bytes() const;
+  /// Of everything in it.
+  [[nodiscard]] std::uint64_t hash() const;
+  /// Of what must be equal on all ranks: the variables, their decompositions and places.
+  [[nodiscard]] std::uint64_t outline_hash() const;
+
+  void write(Writer& out) const;
+  static RankDeclaration read(Reader& in);
+};
+
+}  // namespace weir

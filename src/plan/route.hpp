@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "plan/layout.hpp"
+
+namespace weir {
+
+/// One variable's bytes in one window. `payload` is how many bytes of the window's other variables come before.
+struct Transfer {
+  std::uint32_t variable;
+  std::uint64_t bytes;
+  std::uint64_t payload;
+};
+
+/// What a rank (or all ranks of a node together) has to do with one window.
+struct Edge {
+  std::uint32_t window;
+  std::uint32_t first_transfer;
+  std::uint32_t transfers;
+  std::uint64_t bytes;
+};
+
+/// All windows that a declaration touches, in their order.
+struct Route {
+  std::vector<Edge> edges;
+  std::vector<Transfer> transfers;
+
+  static Route of(const RankDeclaration& declaration, const Layout& layout);
+  /// The edge of a window, or none.
+  [[nodiscard]] const Edge* find(std::uint32_t window) const noexcept;
+  [[nodiscard]] std::uint64_t list_bytes() const noexcept {
+    return edges.capacity() * sizeof(Edge) + transfers.capacity() * sizeof(Transfer);
+  }
+};
+
+/// Copies one variable's pieces that lie in `window` from its memory to the window's buffer.
+void copy_in(const Layout& layout, std::size_t window, const PieceList& pieces, std::uint64_t at,
+             const std::byte* memory, std::byte* buffer) noexcept;
+/// The way back.
+void copy_out(const Layout& layout, std::size_t window, const PieceList& pieces, std::uint64_t at,
+              const std::byte* buffer, std::byte* memory) noexcept;
+
+/// The range of a window as seen by pieces placed at `at`: empty when the window ends before it.
+struct Range {
+  std::uint64_t low, high;
+};
+Range window_range(const Layout& layout, std::size_t window, std::uint64_t at) noexcept;
+
+}  // namespace weir

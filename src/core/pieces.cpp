@@ -161,6 +161,14 @@ std::uint64_t PieceList::bytes_before(std::uint64_t offset) const noexcept {
   return run.before + k * run.length + std::min(offset - (run.offset + k * run.stride), run.length);
 }
 
+std::uint64_t PieceList::offset_at(std::uint64_t bytes) const noexcept {
+  const auto after = std::upper_bound(runs_.begin(), runs_.end(), bytes,
+                                      [](std::uint64_t b, const Strided& run) { return b < run.before; });
+  const Strided& run = *(after - 1);
+  const std::uint64_t inside = bytes - run.before;
+  return run.offset + inside / run.length * run.stride + inside % run.length;
+}
+
 void PieceList::scatter(std::uint64_t low, std::uint64_t high, const std::byte* memory,
                         std::byte* target) const noexcept {
   for (std::size_t i = find(low); i < runs_.size() && runs_[i].offset < high; ++i) {

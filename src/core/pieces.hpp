@@ -57,6 +57,9 @@ class PieceList {
   /// Bytes of the pieces that lie before `offset`.
   [[nodiscard]] std::uint64_t bytes_before(std::uint64_t offset) const noexcept;
 
+  /// The offset of the byte that has so many bytes before it.
+  [[nodiscard]] std::uint64_t offset_at(std::uint64_t bytes) const noexcept;
+
   /// Calls `visit(offset, length, memory)` for every piece, cut to [low, high).
   template <class Visit>
   void for_each(std::uint64_t low, std::uint64_t high, Visit&& visit) const {

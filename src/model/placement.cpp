@@ -15,6 +15,7 @@ constexpr std::uint64_t direct_piece_read = 16 << 10;
 constexpr std::uint64_t buffer_default = 4 << 20;
 constexpr std::uint64_t bytes_per_aggregator = 1 << 20;
 constexpr std::uint32_t aggregators_per_node = 2;
+constexpr std::uint64_t relay_memory = 4 << 20;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -41,6 +42,7 @@ PlanLimits PlanLimits::of(const ResolvedSettings& settings) {
   limits.buffers = static_cast<std::uint32_t>(settings.number("plan.buffers"));
   limits.aggregators = static_cast<std::uint32_t>(settings.number("plan.aggregators"));
   limits.alignment = settings.number("plan.alignment");
+  limits.chunk = settings.number("exchange.chunk");
   const std::string& mode = settings.text("plan.mode");
   limits.mode = mode == "direct" ? Prefer::direct : mode == "aggregate" ? Prefer::aggregate : Prefer::any;
   return limits;
@@ -92,6 +94,12 @@ Placement SimpleRule::place(const Demand& demand, const PlanLimits& limits) cons
     for (std::size_t k = 0; k < taken[node]; ++k)
       placement.aggregators.push_back(nodes.ranks_on[node][k * nodes.ranks_on[node].size() / taken[node]]);
 
+  if (nodes.nodes() > 1) {
+    std::size_t smallest = nodes.ranks_on[0].size();
+    for (const auto& ranks : nodes.ranks_on) smallest = std::min(smallest, ranks.size());
+    const std::uint64_t relayed = (wanted + smallest - 1) / smallest;
+    placement.chunk = std::clamp<std::uint64_t>(relay_memory / (Placement::relay_buffers * relayed), 4096, limits.chunk);
+  }
   placement.why = fmt::format("aggregate: {}; {} aggregator{} ({}), {} buffer{} of {}{}", why_mode, wanted,
                               wanted == 1 ? "" : "s",
                               limits.aggregators ? "plan.aggregators" : "one a node, two from 2 MiB", placement.buffers,

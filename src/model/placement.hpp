@@ -31,6 +31,7 @@ struct PlanLimits {
   std::uint32_t buffers = 2;
   std::uint32_t aggregators = 0;
   std::uint64_t alignment = 0;
+  std::uint64_t chunk = std::uint64_t{1} << 20;
   enum class Prefer : std::uint8_t { any, direct, aggregate } mode = Prefer::any;
 
   static PlanLimits of(const ResolvedSettings& settings);
@@ -38,11 +39,14 @@ struct PlanLimits {
 
 /// How it shall be moved.
 struct Placement {
+  static constexpr std::uint32_t relay_buffers = 2;
+
   Mode mode = Mode::aggregate;
   std::vector<int> aggregators;  ///< one a domain, each rank at most once
   std::uint64_t buffer_size = 0;
   std::uint32_t buffers = 2;
   std::uint64_t alignment = 1;
+  std::uint64_t chunk = 0;  ///< bytes of one message between nodes; 0 on one node
   std::string why;  ///< for people: what decided
 };
 

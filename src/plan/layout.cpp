@@ -131,6 +131,7 @@ void Layout::write(Writer& out) const {
   out.put(placement.buffer_size);
   out.put(placement.buffers);
   out.put(placement.alignment);
+  out.put(placement.chunk);
   out.put(placement.why);
   out.put(segments);
   out.put(cuts);
@@ -148,6 +149,7 @@ Layout Layout::read(Reader& in) {
   layout.placement.buffer_size = in.get<std::uint64_t>();
   layout.placement.buffers = in.get<std::uint32_t>();
   layout.placement.alignment = in.get<std::uint64_t>();
+  layout.placement.chunk = in.get<std::uint64_t>();
   layout.placement.why = in.text();
   layout.segments = in.vector<Segment>();
   layout.cuts = in.vector<std::uint64_t>();

@@ -53,7 +53,8 @@ namespace {
 template <class Copy>
 void by_segment(const Layout& layout, std::size_t window, const PieceList& pieces, std::uint64_t at, Copy&& copy) {
   const std::uint64_t begin = layout.cuts[window], end = layout.cuts[window + 1];
-  for (std::size_t s = layout.segment_at(begin); s < layout.segments.size() && layout.segments[s].packed < end; ++s) {
+  const std::uint64_t first = std::max(begin, layout.to_packed(at + pieces.begin()));
+  for (std::size_t s = layout.segment_at(first); s < layout.segments.size() && layout.segments[s].packed < end; ++s) {
     const Segment& segment = layout.segments[s];
     const std::uint64_t from = std::max(begin, segment.packed), to = std::min(end, segment.packed_end());
     const std::uint64_t file_low = segment.file + (from - segment.packed), file_high = file_low + (to - from);

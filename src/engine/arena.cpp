@@ -1,0 +1,115 @@
+#include "engine/arena.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/errors.hpp"
+
+namespace weir {
+
+namespace {
+constexpr std::uint32_t most_landings = 4;
+
+std::uint64_t line(std::uint64_t size) { return (size + 63) / 64 * 64; }
+}  // namespace
+
+ArenaShape ArenaShape::of(const Layout& layout, const NodeMap& nodes, int rank) {
+  ArenaShape shape;
+  shape.buffers = layout.placement.buffers;
+  shape.buffer_size = line(layout.placement.buffer_size);
+  if (domain_of_rank(layout, rank)) {
+    shape.aggregator_bytes = shape.buffer_size * shape.buffers;
+    if (nodes.nodes() > 1) {
+      shape.landing_bytes = line(layout.placement.chunk);
+      shape.landings = std::min<std::uint32_t>(most_landings, static_cast<std::uint32_t>(nodes.nodes()) - 1);
+    }
+  }
+  if (nodes.nodes() > 1) {
+    shape.relays = relayed_domains(layout, nodes, rank);
+    shape.relay_chunk = line(layout.placement.chunk);
+  }
+  return shape;
+}
+
+std::uint64_t ArenaShape::data_bytes() const noexcept {
+  return aggregator_bytes + landing_bytes * landings + relays.size() * relay_chunk * Placement::relay_buffers;
+}
+
+Arena::~Arena() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized) return;
+  if (window_ != MPI_WIN_NULL) {
+    MPI_Win_unlock_all(window_);
+    MPI_Win_free(&window_);
+  }
+  if (communicator_ != MPI_COMM_NULL) MPI_Comm_free(&communicator_);
+}
+
+Status Arena::reserve(const Layout& layout) {
+  const ArenaShape shape = ArenaShape::of(layout, team_->nodes(), team_->rank());
+  if (shape.buffers + shape.relays.size() * Placement::relay_buffers > ArenaShape::most_slots)
+    return problem(Code::invalid, fmt::format("cannot relay {} domains through rank {}: at most {} buffers a rank",
+                                              shape.relays.size(), team_->rank(), ArenaShape::most_slots),
+                   "lower plan.aggregators");
+  const std::uint64_t wanted = shape.data_bytes() ? ArenaShape::control_bytes + shape.data_bytes() : 0;
+  if (wanted > size_) {
+    if (Status status = team_->provide(segment_, wanted); !status.ok()) return status;
+    size_ = wanted;
+  }
+  return {};
+}
+
+Status Arena::connect(const Layout& layout) {
+  bases_.resize(static_cast<std::size_t>(team_->local_size()));
+  for (int local = 0; local < team_->local_size(); ++local) {
+    const int rank = team_->nodes().ranks_on[team_->node()][local];
+    if (ArenaShape::of(layout, team_->nodes(), rank).data_bytes() == 0) continue;
+    auto base = team_->view(local, segment_);
+    if (!base) return base.status();
+    bases_[local] = *base;
+  }
+  return {};
+}
+
+void Arena::link(bool one_sided) {
+  if (communicator_ == MPI_COMM_NULL) {
+    MPI_Comm_dup(team_->communicator(), &communicator_);
+    MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
+  }
+  if (!one_sided) return;
+  if (window_ != MPI_WIN_NULL) {
+    MPI_Win_unlock_all(window_);
+    MPI_Win_free(&window_);
+  }
+  MPI_Win_create(const_cast<std::byte*>(base()), static_cast<MPI_Aint>(base() ? size_ : 0), 1, MPI_INFO_NULL,
+                 communicator_, &window_);
+  MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
+}
+
+Channel Arena::aggregator_channel(const Layout& layout, int rank) const {
+  const int local = team_->local_rank_of(rank);
+  std::byte* base = bases_[local];
+  return {reinterpret_cast<SlotControl*>(base), base + ArenaShape::control_bytes,
+          line(layout.placement.buffer_size), layout.placement.buffers, local};
+}
+
+Channel Arena::relay_channel(const Layout& layout, int rank, std::uint32_t domain) const {
+  const int local = team_->local_rank_of(rank);
+  const ArenaShape shape = ArenaShape::of(layout, team_->nodes(), rank);
+  const auto place = static_cast<std::uint64_t>(std::find(shape.relays.begin(), shape.relays.end(), domain) -
+                                                shape.relays.begin());
+  std::byte* base = bases_[local];
+  auto* controls = reinterpret_cast<SlotControl*>(base) + shape.buffers + place * Placement::relay_buffers;
+  std::byte* buffers = base + ArenaShape::control_bytes + shape.aggregator_bytes +
+                       shape.landing_bytes * shape.landings + place * Placement::relay_buffers * shape.relay_chunk;
+  return {controls, buffers, shape.relay_chunk, Placement::relay_buffers, local};
+}
+
+std::byte* Arena::landing(const Layout& layout, std::uint32_t index) const {
+  const ArenaShape shape = ArenaShape::of(layout, team_->nodes(), team_->rank());
+  return bases_[team_->local_rank()] + ArenaShape::control_bytes + shape.aggregator_bytes + index * shape.landing_bytes;
+}
+
+}  // namespace weir

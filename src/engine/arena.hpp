@@ -1,0 +1,68 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/channel.hpp"
+#include "exchange/team.hpp"
+#include "plan/plan.hpp"
+
+namespace weir {
+
+/// Where the channels of a rank lie in its arena, for a given plan.
+struct ArenaShape {
+  std::uint64_t aggregator_bytes = 0;  ///< buffers of the domain
+  std::uint64_t landing_bytes = 0;     ///< of one landing place for data of other nodes
+  std::uint32_t landings = 0;
+  std::vector<std::uint32_t> relays;   ///< domains
+  std::uint64_t relay_chunk = 0;
+  std::uint32_t buffers = 0;
+  std::uint64_t buffer_size = 0;
+
+  static ArenaShape of(const Layout& layout, const NodeMap& nodes, int rank);
+  [[nodiscard]] std::uint64_t data_bytes() const noexcept;
+  /// What lies before the buffers: one control for each slot.
+  static constexpr std::uint64_t control_bytes = 64 << 10;
+  static constexpr std::uint32_t most_slots = control_bytes / sizeof(SlotControl);
+};
+
+/// The buffers of one open file on every rank, kept for the next file when it closes.
+///
+/// Channels of other ranks are found by their shape. All controls are zero when no step is under way.
+class Arena {
+ public:
+  Arena(Team& team, int segment) : team_{&team}, segment_{segment} {}
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena();
+
+  /// Makes this rank's part large enough. Local; an agreement must follow before `connect`.
+  Status reserve(const Layout& layout);
+  /// Maps the parts of the other ranks of this node, after the agreement.
+  Status connect(const Layout& layout);
+  /// The communicator, and for one-sided exchange the window, of messages between nodes. Collective.
+  void link(bool one_sided);
+
+  [[nodiscard]] Channel aggregator_channel(const Layout& layout, int rank) const;
+  [[nodiscard]] Channel relay_channel(const Layout& layout, int rank, std::uint32_t domain) const;
+  [[nodiscard]] std::byte* landing(const Layout& layout, std::uint32_t index) const;
+
+  [[nodiscard]] MPI_Comm communicator() const noexcept { return communicator_; }
+  [[nodiscard]] MPI_Win window() const noexcept { return window_; }
+  [[nodiscard]] const std::byte* base() const noexcept { return bases_.empty() ? nullptr : bases_[team_->local_rank()]; }
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+
+  bool in_use = false;
+
+ private:
+  Team* team_;
+  int segment_;
+  std::uint64_t size_ = 0;
+  std::vector<std::byte*> bases_;  // by local rank
+  MPI_Comm communicator_ = MPI_COMM_NULL;
+  MPI_Win window_ = MPI_WIN_NULL;
+};
+
+}  // namespace weir

@@ -1,0 +1,377 @@
+#include "exchange/team.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <new>
+
+#include "core/archive.hpp"
+#include "core/errors.hpp"
+
+namespace weir {
+
+void Outcome::fail(const Status& status, int failed_rank) noexcept {
+  if (code != 0 || status.ok()) return;
+  code = static_cast<std::int32_t>(status.code());
+  rank = failed_rank;
+  const std::size_t length = std::min(status.message().size(), message.size() - 1);
+  std::memcpy(message.data(), status.message().data(), length);
+  message[length] = 0;
+}
+
+void Outcome::combine(const Outcome& other) noexcept {
+  bytes += other.bytes;
+  vote = std::min(vote, other.vote);
+  if (other.call != call && other_call == 0) other_call = other.call;
+  if (other.other_call != 0 && other_call == 0) other_call = other.other_call;
+  if (other.code != 0 && (code == 0 || other.rank < rank)) {
+    code = other.code;
+    rank = other.rank;
+    message = other.message;
+  }
+}
+
+/// The first page of what a rank shows to its node.
+struct Team::Control {
+  Doorbell doorbell;
+  struct Shown {
+    SharedSegment::Address address;
+    std::atomic<std::uint32_t> generation;
+  };
+  std::array<Shown, segments> shown;
+  std::array<std::atomic<std::uint64_t>, first_free_segment> posted;  // bytes, in the segments used for announcements
+  Outcome outcome;
+  // Used in the page of the node's first rank:
+  alignas(64) std::atomic<std::uint32_t> arrived;
+  alignas(64) std::atomic<std::uint32_t> generation;
+  std::atomic<std::uint32_t> node_complete;
+  Outcome result;
+};
+
+namespace {
+
+constexpr std::uint64_t control_size = 8192;
+constexpr std::uint64_t largest_message = std::uint64_t{1} << 30;
+constexpr std::uint64_t kept_announcement = std::uint64_t{1} << 20;
+constexpr int tag_exchange = 1;
+
+void combine_outcomes(void* in, void* inout, int* count, MPI_Datatype*) {
+  for (int i = 0; i < *count; ++i) static_cast<Outcome*>(inout)[i].combine(static_cast<const Outcome*>(in)[i]);
+}
+
+double choose_spin(int local_size) {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  if (sched_getaffinity(0, sizeof cpus, &cpus) != 0) return 0;
+  // A rank bound to few cores still has its node mates elsewhere, so the node's cores count when it is bound to one.
+  const int cores = std::max(CPU_COUNT(&cpus), 1);
+  return local_size <= cores || CPU_COUNT(&cpus) == 1 ? 50e-6 : 0;
+}
+
+Status status_of(const Outcome& outcome) {
+  return {static_cast<Code>(outcome.code), outcome.message.data(), outcome.bytes};
+}
+
+Status shortage() { return problem(Code::no_memory, "out of memory", "lower plan.memory, or give the job more memory"); }
+
+}  // namespace
+
+Result<std::unique_ptr<Team>> Team::create(MPI_Comm communicator, int ranks_per_node, double spin_s) {
+  static_assert(sizeof(Control) <= control_size);
+  std::unique_ptr<Team> team{new Team};
+  MPI_Comm_dup(communicator, &team->communicator_);
+  MPI_Comm_set_errhandler(team->communicator_, MPI_ERRORS_RETURN);
+  int size = 0;
+  MPI_Comm_rank(team->communicator_, &team->rank_);
+  MPI_Comm_size(team->communicator_, &size);
+  MPI_Comm_split_type(team->communicator_, MPI_COMM_TYPE_SHARED, team->rank_, MPI_INFO_NULL, &team->node_communicator_);
+  if (ranks_per_node > 0) {
+    int place = 0;
+    MPI_Comm_rank(team->node_communicator_, &place);
+    MPI_Comm smaller = MPI_COMM_NULL;
+    MPI_Comm_split(team->node_communicator_, place / ranks_per_node, place, &smaller);
+    MPI_Comm_free(&team->node_communicator_);
+    team->node_communicator_ = smaller;
+  }
+  int local_size = 0;
+  MPI_Comm_rank(team->node_communicator_, &team->local_rank_);
+  MPI_Comm_size(team->node_communicator_, &local_size);
+  MPI_Comm_split(team->communicator_, team->local_rank_ == 0 ? 0 : MPI_UNDEFINED, team->rank_, &team->leaders_);
+  int place[2] = {0, team->local_rank_};
+  if (team->leader()) MPI_Comm_rank(team->leaders_, &place[0]);
+  MPI_Bcast(place, 1, MPI_INT, 0, team->node_communicator_);
+
+  std::vector<int> places(2 * static_cast<std::size_t>(size));
+  MPI_Allgather(place, 2, MPI_INT, places.data(), 2, MPI_INT, team->communicator_);
+  std::vector<int> node_of;
+  for (int rank = 0; rank < size; ++rank) {
+    node_of.push_back(places[2 * rank]);
+    team->local_of_.push_back(places[2 * rank + 1]);
+  }
+  team->nodes_ = NodeMap::of(std::move(node_of));
+  MPI_Type_contiguous(sizeof(Outcome), MPI_BYTE, &team->outcome_type_);
+  MPI_Type_commit(&team->outcome_type_);
+  MPI_Op_create(combine_outcomes, 1, &team->combine_);
+  team->spin_s_ = spin_s >= 0 ? spin_s : choose_spin(local_size);
+
+  // From here on failures are told by an ordinary reduction: shared memory is what may be missing.
+  Status status;
+  auto own = SharedSegment::create(control_size);
+  if (!own) status = own.status();
+  SharedSegment::Address mine = own ? own->address() : SharedSegment::Address{};
+  std::vector<SharedSegment::Address> addresses(static_cast<std::size_t>(local_size));
+  MPI_Allgather(&mine, sizeof mine, MPI_BYTE, addresses.data(), sizeof mine, MPI_BYTE, team->node_communicator_);
+  team->peers_.resize(static_cast<std::size_t>(local_size));
+  for (int i = 0; i < local_size && status.ok(); ++i) {
+    if (i == team->local_rank_) {
+      team->peers_[i].control = std::move(*own);
+      continue;
+    }
+    auto other = addresses[i].descriptor >= 0 ? SharedSegment::map(addresses[i]) : Result<SharedSegment>{shortage()};
+    if (other) team->peers_[i].control = std::move(*other);
+    else status = other.status();
+  }
+  Outcome outcome, sum;
+  outcome.fail(status, team->rank_);
+  MPI_Allreduce(&outcome, &sum, 1, team->outcome_type_, team->combine_, team->communicator_);
+  if (sum.code != 0) return status_of(sum);
+  return team;
+}
+
+Team::~Team() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized) return;
+  if (combine_ != MPI_OP_NULL) MPI_Op_free(&combine_);
+  if (outcome_type_ != MPI_DATATYPE_NULL) MPI_Type_free(&outcome_type_);
+  for (MPI_Comm* c : {&leaders_, &node_communicator_, &communicator_})
+    if (*c != MPI_COMM_NULL) MPI_Comm_free(c);
+}
+
+Team::Control& Team::control(int local_rank) noexcept {
+  return *reinterpret_cast<Control*>(peers_[static_cast<std::size_t>(local_rank)].control.data());
+}
+
+Doorbell& Team::doorbell(int local_rank) noexcept { return control(local_rank).doorbell; }
+
+void Team::arrive(const Outcome& mine) noexcept {
+  control(local_rank_).outcome = mine;
+  Control& first = control(0);
+  if (first.arrived.fetch_add(1) + 1 != static_cast<std::uint32_t>(local_size())) return;
+  first.arrived.store(0);
+  Outcome sum = control(0).outcome;
+  for (int i = 1; i < local_size(); ++i) sum.combine(control(i).outcome);
+  if (nodes_.nodes() == 1) return announce(sum);
+  first.result = sum;
+  first.node_complete.store(1);
+  first.doorbell.ring();
+}
+
+void Team::announce(const Outcome& sum) noexcept {
+  Control& first = control(0);
+  first.result = sum;
+  first.generation.fetch_add(1);
+  wake_all(first.generation);
+}
+
+bool Team::complete() noexcept {
+  Control& first = control(0);
+  if (speaks_for_node()) {
+    if (!reducing_ && first.node_complete.load()) {
+      first.node_complete.store(0);
+      node_sum_ = first.result;
+      MPI_Iallreduce(&node_sum_, &result_, 1, outcome_type_, combine_, leaders_, &reduction_);
+      reducing_ = true;
+    }
+    if (reducing_) {
+      int done = 0;
+      MPI_Test(&reduction_, &done, MPI_STATUS_IGNORE);
+      if (done) {
+        reducing_ = false;
+        announce(result_);
+      }
+    }
+  }
+  if (first.generation.load() == generation_) return false;
+  ++generation_;
+  result_ = first.result;
+  return true;
+}
+
+void Team::wait_for_result() noexcept {
+  Control& first = control(0);
+  const double start = spin_s_ > 0 ? MPI_Wtime() : 0;
+  while (true) {
+    const std::uint32_t heard = own_doorbell().listen();
+    if (complete()) return;
+    if (spin_s_ > 0 && MPI_Wtime() - start < spin_s_) continue;
+    if (!speaks_for_node()) {
+      sleep_while_equal(first.generation, generation_);
+    } else if (reducing_) {
+      sched_yield();
+    } else if (!first.node_complete.load()) {
+      own_doorbell().sleep(heard);
+    }
+  }
+}
+
+const Outcome& Team::agree(const Outcome& mine) noexcept {
+  arrive(mine);
+  wait_for_result();
+  return result_;
+}
+
+Status Team::provide(int slot, std::uint64_t size) {
+  SharedSegment& segment = peers_[local_rank_].segment[slot];
+  if (segment.size() >= size) return {};
+  segment = {};
+  auto larger = SharedSegment::create((size + 4095) / 4096 * 4096);
+  if (!larger) return larger.status();
+  segment = std::move(*larger);
+  auto& shown = control(local_rank_).shown[slot];
+  shown.address = segment.address();
+  shown.generation.fetch_add(1);
+  return {};
+}
+
+Result<std::byte*> Team::view(int local_rank, int slot) {
+  Peer& peer = peers_[local_rank];
+  if (local_rank != local_rank_) {
+    auto& shown = control(local_rank).shown[slot];
+    const std::uint32_t generation = shown.generation.load();
+    if (generation != peer.generation[slot]) {
+      peer.segment[slot] = {};
+      auto mapped = SharedSegment::map(shown.address);
+      if (!mapped) return mapped.status();
+      peer.segment[slot] = std::move(*mapped);
+      peer.generation[slot] = generation;
+    }
+  }
+  return peer.segment[slot].data();
+}
+
+void Team::trim() noexcept {
+  for (int i = 0; i < local_size(); ++i)
+    for (int slot = 0; slot < first_free_segment; ++slot)
+      if (peers_[i].segment[slot].size() > kept_announcement) {
+        peers_[i].segment[slot] = {};
+        peers_[i].generation[slot] = 0;
+      }
+}
+
+Result<std::vector<std::span<const std::byte>>> Team::gather_in_node(std::span<const std::byte> mine,
+                                                                     const Outcome& outcome) {
+  const int slot = static_cast<int>(posts_++ % first_free_segment);
+  SharedSegment& own = peers_[local_rank_].segment[slot];
+  std::vector<std::span<const std::byte>> result;
+  Outcome here = outcome;
+  const std::byte* before = own.data();
+  try {
+    result.resize(static_cast<std::size_t>(size()));
+    here.fail(provide(slot, std::max<std::uint64_t>(mine.size(), 4096)), rank_);
+  } catch (const std::bad_alloc&) {
+    here.fail(shortage(), rank_);
+  }
+  here.vote = own.data() == before ? 1 : 0;  // the least of all: 0 when anybody has new memory
+  if (here.code == 0) {
+    if (!mine.empty()) std::memcpy(own.data(), mine.data(), mine.size());
+    control(local_rank_).posted[slot].store(mine.size());
+  }
+  Outcome all = agree(here);
+  if (all.code != 0) return status_of(all);
+
+  Outcome mapped;
+  mapped.call = outcome.call;
+  for (int i = 0; i < local_size() && mapped.code == 0; ++i) {
+    auto data = view(i, slot);
+    if (data) result[nodes_.ranks_on[node()][i]] = {*data, control(i).posted[slot].load()};
+    else mapped.fail(data.status(), rank_);
+  }
+  if (all.vote == 0) {
+    all = agree(mapped);
+    if (all.code != 0) return status_of(all);
+  }
+  return result;
+}
+
+Result<std::span<const std::byte>> Team::share_in_node(std::span<const std::byte> mine, const Outcome& outcome) {
+  auto all = gather_in_node(leader() ? mine : std::span<const std::byte>{}, outcome);
+  if (!all) return all.status();
+  return (*all)[nodes_.ranks_on[node()][0]];
+}
+
+Result<std::vector<std::vector<std::byte>>> Team::exchange_between_nodes(std::vector<std::vector<std::byte>> to,
+                                                                         const Outcome& outcome) {
+  const auto count = static_cast<std::size_t>(nodes_.nodes());
+  std::vector<std::vector<std::byte>> from;
+  Outcome here = outcome;
+  if (Outcome all = agree(here); all.code != 0) return status_of(all);
+  if (leader()) {
+    std::vector<std::uint64_t> send_sizes, receive_sizes(count);
+    for (const auto& blob : to) send_sizes.push_back(blob.size());
+    MPI_Alltoall(send_sizes.data(), 1, MPI_UINT64_T, receive_sizes.data(), 1, MPI_UINT64_T, leaders_);
+    std::vector<MPI_Request> requests;
+    for (std::size_t n = 0; n < count; ++n) {
+      from.emplace_back(receive_sizes[n]);
+      receive_bytes(from[n].data(), from[n].size(), static_cast<int>(n), tag_exchange, leaders_, requests);
+    }
+    for (std::size_t n = 0; n < count; ++n)
+      send_bytes(to[n].data(), to[n].size(), static_cast<int>(n), tag_exchange, leaders_, requests);
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  }
+  return from;
+}
+
+Result<std::vector<std::span<const std::byte>>> Team::gather(std::span<const std::byte> mine, const Outcome& outcome) {
+  auto in_node = gather_in_node(mine, outcome);
+  if (!in_node || nodes_.nodes() == 1) return in_node;
+  Writer packed;
+  if (leader())
+    for (const int rank : nodes_.ranks_on[node()]) {
+      packed.put(rank);
+      packed.put(std::vector<std::byte>((*in_node)[rank].begin(), (*in_node)[rank].end()));
+    }
+  std::vector<std::vector<std::byte>> to(leader() ? static_cast<std::size_t>(nodes_.nodes()) : 0, packed.data());
+  if (leader()) to[node()].clear();
+  auto foreign = exchange_between_nodes(std::move(to), outcome);
+  if (!foreign) return foreign.status();
+  std::vector<std::byte> joined;
+  for (const auto& blob : *foreign) joined.insert(joined.end(), blob.begin(), blob.end());
+  auto shared = share_in_node(joined, outcome);
+  if (!shared) return shared.status();
+  const std::byte* at = shared->data();
+  const std::byte* end = at + shared->size();
+  while (at != end) {
+    int rank = 0;
+    std::uint64_t length = 0;
+    std::memcpy(&rank, at, sizeof rank);
+    std::memcpy(&length, at + sizeof rank, sizeof length);
+    at += sizeof rank + sizeof length;
+    (*in_node)[rank] = {at, length};
+    at += length;
+  }
+  return in_node;
+}
+
+void send_bytes(const std::byte* data, std::uint64_t size, int to, int tag, MPI_Comm communicator,
+                std::vector<MPI_Request>& requests) {
+  for (std::uint64_t at = 0; at < size; at += largest_message) {
+    requests.emplace_back();
+    MPI_Isend(data + at, static_cast<int>(std::min(largest_message, size - at)), MPI_BYTE, to, tag, communicator,
+              &requests.back());
+  }
+}
+
+void receive_bytes(std::byte* data, std::uint64_t size, int from, int tag, MPI_Comm communicator,
+                   std::vector<MPI_Request>& requests) {
+  for (std::uint64_t at = 0; at < size; at += largest_message) {
+    requests.emplace_back();
+    MPI_Irecv(data + at, static_cast<int>(std::min(largest_message, size - at)), MPI_BYTE, from, tag, communicator,
+              &requests.back());
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "exchange/doorbell.hpp"
+#include "machine/node_map.hpp"
+#include "memory/shared_segment.hpp"
+
+namespace weir {
+
+/// What a rank brings to an agreement, and what all take from it: the error of the lowest rank that has one.
+struct Outcome {
+  std::int32_t code = 0;      ///< a weir::Code
+  std::int32_t rank = -1;     ///< who failed
+  std::uint64_t call = 0;     ///< which collective call this is
+  std::uint64_t other_call = 0;
+  std::uint64_t bytes = 0;    ///< summed
+  std::uint64_t vote = 0;     ///< the least of all
+  std::array<char, 472> message{};
+
+  void fail(const Status& status, int failed_rank) noexcept;
+  void combine(const Outcome& other) noexcept;
+};
+
+/// The ranks of a communicator, their nodes, and how they agree.
+///
+/// Inside a node everything goes through shared memory and sleeping, not polling; between nodes the first rank of
+/// each node speaks for it.
+class Team {
+ public:
+  /// Collective. `ranks_per_node` above 0 pretends smaller nodes. `spin_s` is how long to poll before sleeping; below
+  /// 0 it is chosen.
+  static Result<std::unique_ptr<Team>> create(MPI_Comm communicator, int ranks_per_node, double spin_s);
+  ~Team();
+
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  [[nodiscard]] int size() const noexcept { return nodes_.ranks(); }
+  [[nodiscard]] const NodeMap& nodes() const noexcept { return nodes_; }
+  [[nodiscard]] int node() const noexcept { return nodes_.node_of[rank_]; }
+  [[nodiscard]] int local_rank() const noexcept { return local_rank_; }
+  [[nodiscard]] int local_size() const noexcept { return static_cast<int>(peers_.size()); }
+  [[nodiscard]] bool leader() const noexcept { return local_rank_ == 0; }
+  [[nodiscard]] int local_rank_of(int rank) const noexcept { return local_of_[rank]; }
+  [[nodiscard]] MPI_Comm communicator() const noexcept { return communicator_; }
+
+  // --- agreement: every rank arrives, none leaves before all have ---
+  void arrive(const Outcome& mine) noexcept;
+  /// Whether all have arrived; makes progress between nodes.
+  [[nodiscard]] bool complete() noexcept;
+  [[nodiscard]] const Outcome& result() const noexcept { return result_; }
+  /// arrive, wait, result.
+  const Outcome& agree(const Outcome& mine) noexcept;
+
+  // --- telling all ranks something ---
+  /// Every rank's `mine`, by rank, readable until the next call of this kind. An error in any rank's `outcome` comes
+  /// back on all ranks. Collective.
+  Result<std::vector<std::span<const std::byte>>> gather(std::span<const std::byte> mine, const Outcome& outcome);
+  /// The same, but a rank sees only those of its own node; others are empty.
+  Result<std::vector<std::span<const std::byte>>> gather_in_node(std::span<const std::byte> mine, const Outcome& outcome);
+  /// What the first rank of each node passes, read by all ranks of that node.
+  Result<std::span<const std::byte>> share_in_node(std::span<const std::byte> mine, const Outcome& outcome);
+  /// Between the nodes' first ranks: `to[node]` goes there, what the others sent comes back. Collective.
+  Result<std::vector<std::vector<std::byte>>> exchange_between_nodes(std::vector<std::vector<std::byte>> to,
+                                                                     const Outcome& outcome);
+
+  // --- memory that ranks of a node show one another ---
+  static constexpr int segments = 24;
+  static constexpr int first_free_segment = 3;
+  /// Makes this rank's segment `slot` at least `size` bytes (its contents are lost when it grows).
+  Status provide(int slot, std::uint64_t size);
+  /// Gives back the memory of large announcements. Collective.
+  void trim() noexcept;
+  /// Memory of segment `slot` of a rank of this node; call after the agreement that followed its `provide`.
+  Result<std::byte*> view(int local_rank, int slot);
+
+  // --- waiting ---
+  [[nodiscard]] Doorbell& doorbell(int local_rank) noexcept;
+  [[nodiscard]] Doorbell& own_doorbell() noexcept { return doorbell(local_rank_); }
+  /// How long to poll before sleeping.
+  [[nodiscard]] double spin_s() const noexcept { return spin_s_; }
+
+ private:
+  struct Control;
+  struct Peer {
+    SharedSegment control;
+    std::array<SharedSegment, segments> segment;
+    std::array<std::uint32_t, segments> generation{};
+  };
+
+  Team() = default;
+  Control& control(int local_rank) noexcept;
+  [[nodiscard]] bool speaks_for_node() const noexcept { return leader() && nodes_.nodes() > 1; }
+  void announce(const Outcome& sum) noexcept;
+  void wait_for_result() noexcept;
+
+  MPI_Comm communicator_ = MPI_COMM_NULL;
+  MPI_Comm node_communicator_ = MPI_COMM_NULL;
+  MPI_Comm leaders_ = MPI_COMM_NULL;  // the first ranks of all nodes
+  MPI_Op combine_ = MPI_OP_NULL;
+  MPI_Datatype outcome_type_ = MPI_DATATYPE_NULL;
+  MPI_Request reduction_ = MPI_REQUEST_NULL;
+  int rank_ = 0;
+  int local_rank_ = 0;
+  NodeMap nodes_;
+  std::vector<int> local_of_;
+  std::vector<Peer> peers_;
+  std::uint32_t generation_ = 0;
+  bool reducing_ = false;
+  Outcome node_sum_, result_;
+  std::uint32_t posts_ = 0;
+  double spin_s_ = 0;
+};
+
+/// Messages of any length, cut to what MPI can count.
+void send_bytes(const std::byte* data, std::uint64_t size, int to, int tag, MPI_Comm communicator,
+                std::vector<MPI_Request>& requests);
+void receive_bytes(std::byte* data, std::uint64_t size, int from, int tag, MPI_Comm communicator,
+                   std::vector<MPI_Request>& requests);
+
+}  // namespace weir

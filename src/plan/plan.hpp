@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plan/route.hpp"
+
+namespace weir {
+
+/// What an aggregator gets from (or gives to) the ranks of one other node.
+struct Inbox {
+  int relay = -1;          ///< the rank that speaks for that node
+  RankDeclaration pieces;  ///< of all its ranks together
+  Route route;
+};
+
+/// An aggregator's own part of a plan. Windows are counted from the domain's first.
+struct DomainPart {
+  std::uint32_t domain = 0;
+  std::vector<Extent> extents;              ///< what is really written, by window; holes are not in it
+  std::vector<std::uint32_t> first_extent;  ///< of each window, and the end
+  std::vector<std::uint32_t> arrivals;      ///< ranks of its own node that take part in each window
+  std::vector<Inbox> inboxes;
+  std::vector<int> local_ranks;             ///< ranks of its own node with an edge to the domain
+  bool overlap = false;                     ///< some byte is written twice
+
+  [[nodiscard]] std::uint64_t list_bytes() const;
+};
+
+/// The ranks of a node seen as one, for windows that are aggregated on other nodes.
+struct NodePart {
+  RankDeclaration pieces;        ///< packed: a piece's memory is its place among the node's bytes of that shape
+  Route route;
+  std::vector<PieceList> mine;   ///< this rank's shapes, with offsets in that packed space
+
+  [[nodiscard]] std::uint64_t list_bytes() const;
+};
+
+/// What a rank needs to relay its node's data of one domain.
+struct RelayPart {
+  std::uint32_t domain = 0;
+  std::vector<std::uint32_t> arrivals;  ///< ranks of the node that take part, by edge of the node's route
+  std::vector<int> local_ranks;
+};
+
+/// A plan as one rank holds it.
+struct RankPlan {
+  Layout layout;
+  RankDeclaration declaration;
+  std::vector<std::uint64_t> variable_bytes;  ///< as declared, before overlaps were resolved
+  Route route;
+  std::optional<DomainPart> domain;
+  std::optional<NodePart> node;
+  std::vector<RelayPart> relays;
+
+  [[nodiscard]] std::uint64_t list_bytes() const;
+};
+
+/// The rank that relays a domain for a node other than the aggregator's.
+int relay_rank(const NodeMap& nodes, int node, std::uint32_t domain);
+/// The domain that a rank aggregates, if any.
+std::optional<std::uint32_t> domain_of_rank(const Layout& layout, int rank);
+/// The domains that a rank relays, ascending.
+std::vector<std::uint32_t> relayed_domains(const Layout& layout, const NodeMap& nodes, int rank);
+
+/// A rank of this node as its neighbours see it.
+struct Neighbour {
+  int rank = -1;
+  const RankDeclaration* declaration = nullptr;
+  const Route* route = nullptr;
+};
+
+/// The union of the declarations of a node's ranks.
+RankDeclaration node_union(std::span<const Neighbour> neighbours);
+NodePart make_node_part(const RankDeclaration& pieces, const Layout& layout, const RankDeclaration& mine);
+DomainPart make_domain_part(const Layout& layout, std::uint32_t domain, std::span<const Neighbour> neighbours,
+                            std::vector<Inbox> inboxes);
+std::vector<RelayPart> make_relay_parts(const Layout& layout, const NodeMap& nodes, int rank, const NodePart& node,
+                                        std::span<const Neighbour> neighbours);
+
+/// Where overlapping pieces must give way: the declaration without the bytes that `stronger` ranks or its own later
+/// variables write. Every variable gets a shape of its own, at 0.
+RankDeclaration without_overlaps(const RankDeclaration& declaration, std::span<const RankDeclaration> stronger);
+
+/// What `plan_all` and the ranks of a job start from.
+struct PlanRequest {
+  Direction direction = Direction::write;
+  const NodeMap* nodes = nullptr;
+  PlanLimits limits;
+  StorageTraits storage;
+  const PlacementModel* model = nullptr;
+};
+
+/// Footprints to layout, with the hash that all ranks share.
+Layout plan_layout(std::span<const Footprint> footprints, std::span<const std::uint64_t> declaration_hashes,
+                   const PlanRequest& request);
+
+/// The plans of all ranks, made in one process without MPI: the reference for what ranks work out together.
+std::vector<RankPlan> plan_all(std::vector<RankDeclaration> declarations, const PlanRequest& request);
+
+/// Every domain and window as text.
+std::string plan_text(const Layout& layout, const NodeMap& nodes);
+/// What was chosen and why, in words.
+std::string explain_plan(const Layout& layout, const NodeMap& nodes);
+
+}  // namespace weir

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <string_view>
-
 #include <weir/status.hpp>
 
 /// Messages for people who look for a reason, on stderr, one line each. Off unless the setting `log` asks for them.

@@ -85,7 +85,8 @@ Status unknown_setting(std::string_view key, const std::string& origin) {
 std::string allowed_values(const SettingInfo& setting) {
   switch (setting.type) {
     case Type::number:
-      return fmt::format("{}{}a whole number{}", setting.choices, setting.choices.empty() ? "" : " or ", bounds(setting));
+      return fmt::format("{}{}a whole number{}", setting.choices, setting.choices.empty() ? "" : " or ",
+                         bounds(setting));
     case Type::bytes: return fmt::format("bytes such as 4096, 64KiB or 1.5GiB{}", bounds(setting));
     case Type::flag: return "yes or no";
     case Type::choice:

@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
 #include <weir/weir.hpp>
 
 namespace weir {
@@ -12,11 +11,12 @@ namespace weir {
 /// One line of the table of settings.
 struct SettingInfo {
   enum class Type { number, bytes, text, choice, flag };
-  std::string_view key;           ///< "plan.memory"; the environment variable is WEIR_PLAN_MEMORY
+  std::string_view key;  ///< "plan.memory"; the environment variable is WEIR_PLAN_MEMORY
   Type type;
-  std::string_view default_value; ///< as a user would write it
-  std::string_view meaning;       ///< one line
-  std::string_view choices = {};  ///< "auto|direct|aggregate" for a choice; words that a number may be; the form of a text
+  std::string_view default_value;  ///< as a user would write it
+  std::string_view meaning;        ///< one line
+  std::string_view choices =
+      {};  ///< "auto|direct|aggregate" for a choice; words that a number may be; the form of a text
   std::uint64_t least = 0, most = ~std::uint64_t{0};  ///< bounds of numbers and bytes
   bool (*check)(std::string_view text) = nullptr;     ///< whether a text has the form
 };

@@ -18,8 +18,9 @@ Result<std::string> text_of(const toml::node& node, const std::string& key, cons
   if (const auto* number = node.as_integer()) return std::to_string(number->get());
   if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
   if (const auto* flag = node.as_boolean()) return std::string{flag->get() ? "yes" : "no"};
-  return problem(Code::settings, fmt::format("cannot use setting '{}' from {}: it is neither text, number nor true or false",
-                                             key, origin));
+  return problem(
+      Code::settings,
+      fmt::format("cannot use setting '{}' from {}: it is neither text, number nor true or false", key, origin));
 }
 
 Status collect(const toml::table& table, const std::string& prefix, const std::string& path,
@@ -44,8 +45,9 @@ Result<std::string> contents_of(const std::string& path) {
   std::ostringstream contents;
   if (file && file.peek() != std::ifstream::traits_type::eof()) contents << file.rdbuf();
   if (!file.is_open() || file.bad()) {
-    return problem(Code::settings, fmt::format("cannot read settings from '{}': {}", path, reason_of(errno ? errno : EIO)),
-                   "settings are read from the file that WEIR_CONFIG names, or from weir.toml in the working directory");
+    return problem(
+        Code::settings, fmt::format("cannot read settings from '{}': {}", path, reason_of(errno ? errno : EIO)),
+        "settings are read from the file that WEIR_CONFIG names, or from weir.toml in the working directory");
   }
   return contents.str();
 }

@@ -2,7 +2,6 @@
 
 #include <string>
 #include <vector>
-
 #include <weir/status.hpp>
 
 namespace weir {

@@ -21,13 +21,19 @@ constexpr std::uint64_t any = ~std::uint64_t{0};
 using enum SettingInfo::Type;
 
 const std::vector<SettingInfo> table{
-    {"plan.memory", bytes, "64MiB", "the most buffer memory that one aggregator may allocate; a hard limit", {}, 4 * kib},
+    {"plan.memory",
+     bytes,
+     "64MiB",
+     "the most buffer memory that one aggregator may allocate; a hard limit",
+     {},
+     4 * kib},
     {"plan.buffers", number, "2", "buffers of an aggregator: one fills while the others are stored", {}, 1, 16},
     {"plan.buffer_size", bytes, "0", "bytes of one buffer; 0: chosen"},
     {"plan.aggregators", number, "0", "ranks that gather and store the data of the others; 0: chosen"},
     {"plan.mode", choice, "auto", "every rank stores its own data (direct), or through aggregators (aggregate)",
      "auto|direct|aggregate"},
-    {"plan.alignment", bytes, "0", "the parts of aggregators start at multiples of this in the file; 0: from the storage"},
+    {"plan.alignment", bytes, "0",
+     "the parts of aggregators start at multiples of this in the file; 0: from the storage"},
     {"plan.files", text, "shared", "one file for all, for each rank, for each node, or for each N nodes",
      "shared|rank|node|nodes:N", 0, any, is_files},
     {"machine.ranks_per_node", number, "0", "pretends that nodes hold this many ranks; 0: as detected"},
@@ -35,14 +41,16 @@ const std::vector<SettingInfo> table{
     {"exchange.chunk", bytes, "1MiB", "buffer of a relay between nodes", {}, 4 * kib, gib},
     {"exchange.spin_us", number, "auto", "microseconds to look for news before the processor is given up", "auto", 0,
      1'000'000},
-    {"storage.kind", choice, "posix", "where files are: in the file system, nowhere, or in memory", "posix|null|memory"},
+    {"storage.kind", choice, "posix", "where files are: in the file system, nowhere, or in memory",
+     "posix|null|memory"},
     {"storage.async", choice, "auto", "how transfers overlap: io_uring, or not at all", "auto|uring|plain"},
     {"storage.durability", choice, "accepted",
      "when a step is finished: the system has accepted the data, or it is durable", "accepted|durable"},
     {"storage.replace", flag, "yes", "a created file is written under a temporary name and renamed when it is closed"},
     {"storage.fault", text, "", "faults to inject, for tests"},
     {"log", text, "", "what to tell on stderr: a level for all, and for components, such as warn,plan:debug",
-     "LEVEL or COMPONENT:LEVEL, separated by commas; levels are off, error, warn, info and debug", 0, any, is_log_specification},
+     "LEVEL or COMPONENT:LEVEL, separated by commas; levels are off, error, warn, info and debug", 0, any,
+     is_log_specification},
 };
 
 }  // namespace

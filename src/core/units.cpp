@@ -30,10 +30,18 @@ struct Unit {
 constexpr std::array units{
     Unit{"", 1},
     Unit{"b", 1},
-    Unit{"k", 1ull << 10},   Unit{"kib", 1ull << 10}, Unit{"kb", 1'000ull},
-    Unit{"m", 1ull << 20},   Unit{"mib", 1ull << 20}, Unit{"mb", 1'000'000ull},
-    Unit{"g", 1ull << 30},   Unit{"gib", 1ull << 30}, Unit{"gb", 1'000'000'000ull},
-    Unit{"t", 1ull << 40},   Unit{"tib", 1ull << 40}, Unit{"tb", 1'000'000'000'000ull},
+    Unit{"k", 1ull << 10},
+    Unit{"kib", 1ull << 10},
+    Unit{"kb", 1'000ull},
+    Unit{"m", 1ull << 20},
+    Unit{"mib", 1ull << 20},
+    Unit{"mb", 1'000'000ull},
+    Unit{"g", 1ull << 30},
+    Unit{"gib", 1ull << 30},
+    Unit{"gb", 1'000'000'000ull},
+    Unit{"t", 1ull << 40},
+    Unit{"tib", 1ull << 40},
+    Unit{"tb", 1'000'000'000'000ull},
 };
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }

@@ -21,13 +21,13 @@ ArenaShape ArenaShape::of(const Layout& layout, const NodeMap& nodes, int rank) 
   if (domain_of_rank(layout, rank)) {
     shape.aggregator_bytes = shape.buffer_size * shape.buffers;
     if (nodes.nodes() > 1) {
-      shape.landing_bytes = line(layout.placement.chunk);
+      shape.landing_bytes = line(layout.placement.chunk + chunk_trailer);
       shape.landings = std::min<std::uint32_t>(most_landings, static_cast<std::uint32_t>(nodes.nodes()) - 1);
     }
   }
   if (nodes.nodes() > 1) {
     shape.relays = relayed_domains(layout, nodes, rank);
-    shape.relay_chunk = line(layout.placement.chunk);
+    shape.relay_chunk = line(layout.placement.chunk + chunk_trailer);
   }
   return shape;
 }
@@ -62,6 +62,7 @@ Status Arena::reserve(const Layout& layout) {
 }
 
 Status Arena::connect(const Layout& layout) {
+  fitting_.clear();
   bases_.resize(static_cast<std::size_t>(team_->local_size()));
   for (int local = 0; local < team_->local_size(); ++local) {
     const int rank = team_->nodes().ranks_on[team_->node()][local];

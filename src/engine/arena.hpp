@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "engine/channel.hpp"
@@ -54,13 +55,19 @@ class Arena {
   [[nodiscard]] const std::byte* base() const noexcept { return bases_.empty() ? nullptr : bases_[team_->local_rank()]; }
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
+  /// Whether `reserve`, `connect` and `link` were done for a plan, and nothing has moved since.
+  [[nodiscard]] bool fits(std::uint64_t plan_serial) const noexcept { return fitting_.count(plan_serial) > 0; }
+  void now_fits(std::uint64_t plan_serial) { fitting_.insert(plan_serial); }
+
   bool in_use = false;
+  std::uint64_t planned_buffers = 0;  ///< bytes that the plans of its file need on an aggregator; same on all ranks
 
  private:
   Team* team_;
   int segment_;
   std::uint64_t size_ = 0;
   std::vector<std::byte*> bases_;  // by local rank
+  std::set<std::uint64_t> fitting_;
   MPI_Comm communicator_ = MPI_COMM_NULL;
   MPI_Win window_ = MPI_WIN_NULL;
 };

@@ -25,6 +25,7 @@ void Outcome::fail(const Status& status, int failed_rank) noexcept {
 void Outcome::combine(const Outcome& other) noexcept {
   bytes += other.bytes;
   vote = std::min(vote, other.vote);
+  most = std::max(most, other.most);
   if (other.call != call && other_call == 0) other_call = other.call;
   if (other.other_call != 0 && other_call == 0) other_call = other.other_call;
   if (other.code != 0 && (code == 0 || other.rank < rank)) {
@@ -32,6 +33,11 @@ void Outcome::combine(const Outcome& other) noexcept {
     rank = other.rank;
     message = other.message;
   }
+}
+
+Status status_of(const Outcome& outcome) {
+  if (outcome.code == 0) return Status::done(outcome.bytes);
+  return {static_cast<Code>(outcome.code), outcome.message.data(), outcome.bytes};
 }
 
 /// The first page of what a rank shows to its node.
@@ -69,10 +75,6 @@ double choose_spin(int local_size) {
   // A rank bound to few cores still has its node mates elsewhere, so the node's cores count when it is bound to one.
   const int cores = std::max(CPU_COUNT(&cpus), 1);
   return local_size <= cores || CPU_COUNT(&cpus) == 1 ? 50e-6 : 0;
-}
-
-Status status_of(const Outcome& outcome) {
-  return {static_cast<Code>(outcome.code), outcome.message.data(), outcome.bytes};
 }
 
 Status shortage() { return problem(Code::no_memory, "out of memory", "lower plan.memory, or give the job more memory"); }

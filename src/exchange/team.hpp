@@ -24,11 +24,15 @@ struct Outcome {
   std::uint64_t other_call = 0;
   std::uint64_t bytes = 0;    ///< summed
   std::uint64_t vote = 0;     ///< the least of all
-  std::array<char, 472> message{};
+  std::uint64_t most = 0;     ///< the most of all
+  std::array<char, 464> message{};
 
   void fail(const Status& status, int failed_rank) noexcept;
   void combine(const Outcome& other) noexcept;
 };
+
+/// What an outcome says to the caller.
+Status status_of(const Outcome& outcome);
 
 /// The ranks of a communicator, their nodes, and how they agree.
 ///
@@ -56,6 +60,7 @@ class Team {
   /// Whether all have arrived; makes progress between nodes.
   [[nodiscard]] bool complete() noexcept;
   [[nodiscard]] const Outcome& result() const noexcept { return result_; }
+  void wait_for_result() noexcept;
   /// arrive, wait, result.
   const Outcome& agree(const Outcome& mine) noexcept;
 
@@ -99,7 +104,6 @@ class Team {
   Control& control(int local_rank) noexcept;
   [[nodiscard]] bool speaks_for_node() const noexcept { return leader() && nodes_.nodes() > 1; }
   void announce(const Outcome& sum) noexcept;
-  void wait_for_result() noexcept;
 
   MPI_Comm communicator_ = MPI_COMM_NULL;
   MPI_Comm node_communicator_ = MPI_COMM_NULL;

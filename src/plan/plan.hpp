@@ -56,6 +56,7 @@ struct RankPlan {
   std::optional<DomainPart> domain;
   std::optional<NodePart> node;
   std::vector<RelayPart> relays;
+  bool overlap = false;  ///< some byte is written twice, by any rank
 
   [[nodiscard]] std::uint64_t list_bytes() const;
 };

@@ -51,7 +51,8 @@ namespace {
 /// Calls `copy(low, high, place)` for each stretch of pieces that lie in one segment of the window; `place` is where
 /// offset `low` is in the window's buffer.
 template <class Copy>
-void by_segment(const Layout& layout, std::size_t window, const PieceList& pieces, std::uint64_t at, Copy&& copy) {
+void by_segment(const Layout& layout, std::size_t window, const PieceList& pieces, std::uint64_t at, Range part,
+                Copy&& copy) {
   const std::uint64_t begin = layout.cuts[window], end = layout.cuts[window + 1];
   const std::uint64_t first = std::max(begin, layout.to_packed(at + pieces.begin()));
   for (std::size_t s = layout.segment_at(first); s < layout.segments.size() && layout.segments[s].packed < end; ++s) {
@@ -60,23 +61,24 @@ void by_segment(const Layout& layout, std::size_t window, const PieceList& piece
     const std::uint64_t file_low = segment.file + (from - segment.packed), file_high = file_low + (to - from);
     if (file_high <= at) continue;
     if (file_low >= at + pieces.end()) return;
-    const std::uint64_t low = std::max(file_low, at);
-    copy(low - at, file_high - at, from - begin + (low - file_low));
+    const std::uint64_t low = std::max(file_low, at + part.low);
+    const std::uint64_t high = std::min(file_high - at, part.high);
+    if (low - at < high) copy(low - at, high, from - begin + (low - file_low));
   }
 }
 
 }  // namespace
 
 void copy_in(const Layout& layout, std::size_t window, const PieceList& pieces, std::uint64_t at,
-             const std::byte* memory, std::byte* buffer) noexcept {
-  by_segment(layout, window, pieces, at, [&](std::uint64_t low, std::uint64_t high, std::uint64_t place) {
+             const std::byte* memory, std::byte* buffer, Range part) noexcept {
+  by_segment(layout, window, pieces, at, part, [&](std::uint64_t low, std::uint64_t high, std::uint64_t place) {
     pieces.scatter(low, high, memory, buffer + place);
   });
 }
 
 void copy_out(const Layout& layout, std::size_t window, const PieceList& pieces, std::uint64_t at,
-              const std::byte* buffer, std::byte* memory) noexcept {
-  by_segment(layout, window, pieces, at, [&](std::uint64_t low, std::uint64_t high, std::uint64_t place) {
+              const std::byte* buffer, std::byte* memory, Range part) noexcept {
+  by_segment(layout, window, pieces, at, part, [&](std::uint64_t low, std::uint64_t high, std::uint64_t place) {
     pieces.gather(low, high, buffer + place, memory);
   });
 }

@@ -36,17 +36,18 @@ struct Route {
   }
 };
 
-/// Copies one variable's pieces that lie in `window` from its memory to the window's buffer.
+/// Offsets relative to a variable's place.
+struct Range {
+  std::uint64_t low = 0, high = ~std::uint64_t{0};
+};
+/// The range of a window as seen by pieces placed at `at`: empty when the window ends before it.
+Range window_range(const Layout& layout, std::size_t window, std::uint64_t at) noexcept;
+
+/// Copies one variable's pieces that lie in `window`, and in `part`, from its memory to the window's buffer.
 void copy_in(const Layout& layout, std::size_t window, const PieceList& pieces, std::uint64_t at,
-             const std::byte* memory, std::byte* buffer) noexcept;
+             const std::byte* memory, std::byte* buffer, Range part = {}) noexcept;
 /// The way back.
 void copy_out(const Layout& layout, std::size_t window, const PieceList& pieces, std::uint64_t at,
-              const std::byte* buffer, std::byte* memory) noexcept;
-
-/// The range of a window as seen by pieces placed at `at`: empty when the window ends before it.
-struct Range {
-  std::uint64_t low, high;
-};
-Range window_range(const Layout& layout, std::size_t window, std::uint64_t at) noexcept;
+              const std::byte* buffer, std::byte* memory, Range part = {}) noexcept;
 
 }  // namespace weir

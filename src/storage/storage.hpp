@@ -32,6 +32,14 @@ struct StorageTraits {
   bool shared = true;             ///< what one process stores another can read
 };
 
+/// Stands before every raw call that moves bytes, so that tests can make it short or fail.
+class TransferHook {
+ public:
+  virtual ~TransferHook() = default;
+  /// May lessen the `length` that the call is going to ask for; an errno is taken as the call's outcome in its place.
+  virtual int before(Io::Kind kind, std::uint64_t& length) noexcept = 0;
+};
+
 /// One open file. No verb throws or allocates once it is open, `submit` and `poll` never wait.
 class Storage {
  public:
@@ -66,6 +74,12 @@ class StorageSystem {
   virtual Status remove(const std::string& path) = 0;
   /// Makes creations and renames in the directory of `path` durable.
   virtual Status sync_directory(const std::string& path) = 0;
+
+  /// Puts `hook` before the raw calls of files that are opened from now on; false where there is no place for one.
+  virtual bool set_transfer_hook(std::shared_ptr<TransferHook> hook) {
+    (void)hook;
+    return false;
+  }
 };
 
 }  // namespace weir

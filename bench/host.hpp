@@ -1,0 +1,21 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+namespace weir::bench {
+
+/// How busy the machine is.
+struct HostState {
+  double load = 0;  ///< runnable processes, mean of the last minute
+  double busy_s = 0, steal_s = 0, total_s = 0;  ///< of all cores since the machine was started
+  std::uint64_t available_bytes = 0;
+};
+
+HostState host_state();
+
+/// The part of the time between two states that other machines on the same host took, in per cent.
+double steal_percent(const HostState& before, const HostState& after);
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostState, load, busy_s, steal_s, total_s, available_bytes)
+
+}  // namespace weir::bench

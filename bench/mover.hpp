@@ -1,0 +1,44 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "buffers.hpp"
+#include "request.hpp"
+
+namespace weir::bench {
+
+enum class Operation { write, read };
+/// `first`: nothing is known of the pattern before the clock starts. `repeated`: what can be prepared is prepared.
+enum class StepKind { first, repeated };
+
+/// What every way of moving is given.
+struct Scene {
+  MPI_Comm communicator;
+  const Buffers& buffers;
+  std::string path;
+  bool existing;  ///< write into the file that is there
+};
+
+/// One way to move a workload between the buffers and the file. All verbs are collective and throw when they fail.
+class Mover {
+ public:
+  virtual ~Mover() = default;
+  [[nodiscard]] virtual std::string name() const = 0;
+  /// Before the clock starts; may move data.
+  virtual void prepare(const Scene& scene, Operation operation, StepKind step) = 0;
+  /// While it runs: opens or creates, moves everything, closes.
+  virtual void move(const Scene& scene, Operation operation) = 0;
+};
+
+/// One collective call a variable, through a file view where a variable has many pieces.
+std::unique_ptr<Mover> mpiio_per_variable(const Scene& scene, const std::map<std::string, std::string>& hints);
+/// One collective call for everything, with one derived type for the file and one for the memory.
+std::unique_ptr<Mover> mpiio_one_call(const Scene& scene, const std::map<std::string, std::string>& hints);
+/// Every rank writes or reads each of its pieces by itself.
+std::unique_ptr<Mover> posix_pieces();
+
+}  // namespace weir::bench

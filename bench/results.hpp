@@ -1,0 +1,43 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "host.hpp"
+#include "request.hpp"
+#include "statistics.hpp"
+#include "workload.hpp"
+
+namespace weir::bench {
+
+/// All that a call of `weir bench` found out.
+struct Results {
+  struct Entry {
+    std::string baseline;
+    Measurement measurement;
+    Ratio ratio;  ///< baseline's time over Weir's
+    HostState before, after;
+  };
+  struct Failure {
+    std::string baseline;
+    std::string problem;
+  };
+  Workload workload;
+  Request request;  ///< the last one made
+  std::string mpi;
+  std::string file_system;
+  std::vector<Entry> entries;
+  std::vector<Failure> failures;
+
+  void add(const std::string& baseline, const Measurement& measurement, const HostState& before,
+           const HostState& after);
+  /// Every run moved the right bytes and every job was finished.
+  [[nodiscard]] bool right() const;
+};
+
+/// A table for people.
+std::string table(const Results& results);
+nlohmann::ordered_json to_json(const Results& results);
+
+}  // namespace weir::bench

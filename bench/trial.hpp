@@ -1,0 +1,66 @@
+#pragma once
+
+#include <functional>
+#include <random>
+
+#include "mover.hpp"
+
+namespace weir::bench {
+
+/// Runs movers on one workload, times them and checks what they moved.
+class Trial {
+ public:
+  Trial(MPI_Comm communicator, const Workload& workload, const Request& request);
+
+  [[nodiscard]] const Scene& scene() const noexcept { return scene_; }
+
+  struct Outcome {
+    double seconds = 0;   ///< from when the first rank leaves the barrier until the last has closed
+    std::string problem;  ///< what was wrong with the contents
+  };
+  /// Collective; the same outcome on every rank.
+  Outcome run(Mover& mover, Operation operation, StepKind step);
+  /// What a run that does nothing takes: the median of 15. Collective.
+  double empty_run();
+
+ private:
+  double timed(const std::function<void()>& work);
+  void lay_out(Operation operation);
+  void put_contents();
+
+  MPI_Comm communicator_;
+  Buffers buffers_;
+  Scene scene_;
+  std::uint64_t file_bytes_;
+  std::uint64_t seed_;            ///< of the last run
+  std::uint64_t contents_ = 0;    ///< the seed of what the file holds; 0: not made for reading
+  bool file_there_ = false;
+  bool one_clock_ = false;        ///< all ranks on one node; else a barrier ends the time, as clocks do not agree
+};
+
+/// Weir against the formulations of a baseline: chooses the faster one, then runs pairs in random order.
+class Comparison {
+ public:
+  /// Told how much is done, 0 .. 1, on every rank.
+  using Progress = std::function<void(double)>;
+  /// `seed` decides the order within the pairs and is the same on every rank.
+  Comparison(MPI_Comm communicator, Trial& trial, Mover& weir, std::vector<Mover*> formulations, std::uint64_t seed);
+
+  /// At least three pairs, and no more than fit into the budget. Collective.
+  Measurement measure(Operation operation, StepKind step, int pairs, double budget_s, const Progress& progress);
+
+ private:
+  double timed(Mover& mover, Measurement& result, Operation operation, StepKind step);
+  Mover& choose(Measurement& result, Operation operation, StepKind step);
+
+  MPI_Comm communicator_;
+  Trial& trial_;
+  Mover& weir_;
+  std::vector<Mover*> formulations_;  ///< without those that were far slower
+  std::mt19937_64 random_;
+};
+
+const char* name(Operation operation);
+const char* name(StepKind step);
+
+}  // namespace weir::bench

@@ -1,0 +1,41 @@
+#include "weir_mover.hpp"
+
+namespace weir::bench {
+
+WeirMover::WeirMover(MPI_Comm communicator, Settings settings)
+    : communicator_{communicator}, settings_{std::move(settings)} {}
+
+void WeirMover::prepare(const Scene& scene, Operation operation, StepKind step) {
+  if (step == StepKind::repeated && plan_ && planned_for_ == operation) return;
+  plan_.reset();
+  made_.reset();
+  context_.reset();
+  context_ = Context::make(communicator_, settings_).value();
+  if (step == StepKind::first) return;
+  move(scene, operation);
+  plan_ = made_;
+  planned_for_ = operation;
+}
+
+Result<File> WeirMover::open(const Scene& scene, Operation operation) {
+  if (operation == Operation::read) return context_->open(scene.path);
+  return scene.existing ? context_->update(scene.path) : context_->create(scene.path);
+}
+
+void WeirMover::move(const Scene& scene, Operation operation) {
+  const Buffers& buffers = scene.buffers;
+  File file = open(scene, operation).value();
+  Step step = (plan_ ? file.step(*plan_) : file.declare(declaration(buffers.part()))).value();
+  for (std::size_t v = 0; v < buffers.variables(); ++v) {
+    const auto variable = static_cast<int>(v);
+    (operation == Operation::write ? step.write(variable, buffers.data(v), buffers.bytes(v))
+                                   : step.read(variable, buffers.data(v), buffers.bytes(v)))
+        .value();
+  }
+  step.finish().value();
+  file.close().value();
+  made_ = step.plan();
+  report_ = step.report();
+}
+
+}  // namespace weir::bench

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+
+#include <weir/weir.hpp>
+
+#include "mover.hpp"
+
+namespace weir::bench {
+
+/// Weir itself. A first step has a context that has not seen the pattern; a repeated one the plan of an earlier step.
+class WeirMover : public Mover {
+ public:
+  WeirMover(MPI_Comm communicator, Settings settings);
+
+  [[nodiscard]] std::string name() const override { return "weir"; }
+  void prepare(const Scene& scene, Operation operation, StepKind step) override;
+  void move(const Scene& scene, Operation operation) override;
+
+  /// Of the last move, on this rank.
+  [[nodiscard]] const Report& report() const noexcept { return report_; }
+
+ private:
+  Result<File> open(const Scene& scene, Operation operation);
+
+  MPI_Comm communicator_;
+  Settings settings_;
+  std::optional<Context> context_;
+  std::optional<Plan> plan_;  ///< of `planned_for`; none: the next move declares
+  Operation planned_for_ = Operation::write;
+  std::optional<Plan> made_;
+  Report report_;
+};
+
+}  // namespace weir::bench

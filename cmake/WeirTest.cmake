@@ -1,0 +1,53 @@
+include(GoogleTest)
+find_package(GTest REQUIRED)
+
+set(WEIR_TEST_SECONDS 120 CACHE STRING "time limit of one test")
+
+# What a launched program needs to know: set for every test.
+set(weir_test_environment)
+if(WEIR_SANITIZE)
+  list(APPEND weir_test_environment
+    "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:detect_stack_use_after_return=0"
+    "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0"
+    "UBSAN_OPTIONS=print_stacktrace=1")
+endif()
+
+if(MPI_C_LIBRARY_VERSION_STRING MATCHES "Open MPI")
+  set(weir_mpi_flags --oversubscribe --bind-to none --mca mpi_yield_when_idle 1)
+  list(APPEND weir_test_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+else()
+  set(weir_mpi_flags)
+endif()
+
+# weir_mpi_run(name ranks... COMMAND command...): ctest entries <name>.<n>ranks that start the command on n ranks.
+function(weir_mpi_run name)
+  cmake_parse_arguments(PARSE_ARGV 1 run "" "" COMMAND)
+  foreach(ranks IN LISTS run_UNPARSED_ARGUMENTS)
+    add_test(NAME ${name}.${ranks}ranks
+      COMMAND ${MPIEXEC_EXECUTABLE} ${weir_mpi_flags} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${run_COMMAND})
+    set_tests_properties(${name}.${ranks}ranks PROPERTIES
+      PROCESSORS 2 TIMEOUT ${WEIR_TEST_SECONDS} ENVIRONMENT "${weir_test_environment}")
+  endforeach()
+endfunction()
+
+function(weir_test_program name)
+  add_executable(${name} ${ARGN})
+  target_compile_options(${name} PRIVATE -Wall -Wextra)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PRIVATE weir_internal GTest::gtest)
+endfunction()
+
+# weir_test(name sources...): a GoogleTest program without MPI, each case a ctest entry.
+function(weir_test name)
+  weir_test_program(${name}_tests ${ARGN})
+  target_link_libraries(${name}_tests PRIVATE GTest::gtest_main)
+  gtest_discover_tests(${name}_tests TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES
+    PROPERTIES TIMEOUT ${WEIR_TEST_SECONDS} ENVIRONMENT "${weir_test_environment}")
+endfunction()
+
+# weir_mpi_test(name ranks...): the GoogleTest program mpi/<name>_test.cpp on each of these numbers of ranks.
+function(weir_mpi_test name)
+  weir_test_program(mpi_${name}_test mpi/${name}_test.cpp)
+  target_link_libraries(mpi_${name}_test PRIVATE weir_mpi_main)
+  weir_mpi_run(mpi.${name} ${ARGN} COMMAND $<TARGET_FILE:mpi_${name}_test>)
+endfunction()

@@ -1,0 +1,46 @@
+#!/bin/sh
+# Installs the Debian packages that Weir is built and tested with, where they are missing.
+set -eu
+
+packages="
+  build-essential gfortran cmake ninja-build pkg-config
+  openmpi-bin libopenmpi-dev mpich libmpich-dev
+  liburing-dev libhwloc-dev libtomlplusplus-dev libfmt-dev libcli11-dev nlohmann-json3-dev libxxhash-dev libnetcdf-dev
+  libgtest-dev strace
+"
+
+command -v dpkg-query >/dev/null || {
+  echo "weir: cannot check for packages: dpkg-query not found; needed, under the names that Debian gives them:" >&2
+  echo "     " $packages >&2
+  exit 1
+}
+
+present=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $packages 2>/dev/null | sed -n 's/ installed$//p')
+missing=
+for package in $packages; do
+  case "
+$present
+" in
+    *"
+$package
+"*) ;;
+    *) missing="$missing $package" ;;
+  esac
+done
+[ -z "$missing" ] && exit 0
+
+install="apt-get install -y --no-install-recommends$missing"
+if [ "$(id -u)" -eq 0 ]; then
+  run=
+elif sudo -n true 2>/dev/null; then
+  run=sudo
+else
+  echo "weir: packages are missing:$missing" >&2
+  echo "      install them: sudo apt-get update && sudo $install" >&2
+  exit 1
+fi
+
+echo "installing packages:$missing"
+export DEBIAN_FRONTEND=noninteractive
+$run apt-get update -q
+$run $install

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "engine/contributor.hpp"
+#include "engine/pass.hpp"
+
+namespace weir {
+
+/// Carries one domain between its buffers and the storage, and the parts of other nodes between messages and its buffers.
+class Aggregator {
+ public:
+  explicit Aggregator(Pass& pass);
+
+  void reset() noexcept;
+  bool progress() noexcept;
+  [[nodiscard]] bool done() const noexcept { return open_slots_ == 0; }
+  /// Transfers that only polling moves forward.
+  [[nodiscard]] bool polls() const noexcept { return parcels_ > 0; }
+  [[nodiscard]] bool storing() const noexcept { return ios_in_flight_ > 0; }
+  /// Between passes: all controls as they were.
+  void clear() noexcept;
+
+ private:
+  enum class Phase : std::uint8_t { filling, storing, loading, serving, finished };
+  struct Slot {
+    std::uint64_t window = 0;  // counted from the domain's first
+    Phase phase = Phase::filling;
+    std::uint32_t next_extent = 0;
+    std::uint32_t ios = 0;
+    std::uint32_t nodes_left = 0;
+    std::uint32_t others_before = 0;
+    std::uint64_t bytes = 0;
+    double start = 0;
+    bool bad = false;
+  };
+  struct Delivery {  // what one other node still has to give or get
+    std::size_t edge = 0, end = 0;
+    std::uint64_t chunk = 0;
+    int landing = -1;
+    Parcel parcel;
+  };
+  static constexpr std::size_t most_ios = 64;
+  struct Transferred {
+    Io io;
+    Slot* slot = nullptr;
+  };
+
+  void begin(Slot& slot, std::uint64_t window) noexcept;
+  bool advance(Slot& slot) noexcept;
+  bool move_extents(Slot& slot) noexcept;
+  void collect() noexcept;
+  void finish_storing(Slot& slot) noexcept;
+  void finish_loading(Slot& slot) noexcept;
+  void next_window(Slot& slot) noexcept;
+  bool exchange() noexcept;
+  bool start_delivery(std::size_t inbox) noexcept;
+  void finish_delivery(std::size_t inbox) noexcept;
+  void copy_chunk(const Inbox& inbox, const Edge& edge, std::uint64_t chunk, std::byte* landing, std::byte* buffer) noexcept;
+  [[nodiscard]] Slot* slot_of(std::uint64_t window) noexcept;
+  [[nodiscard]] std::uint32_t arrivals_elsewhere(const Slot& slot) const noexcept;
+  [[nodiscard]] std::uint64_t buffer_offset(std::uint64_t window, std::uint64_t file) const noexcept;
+
+  Pass& pass_;
+  const DomainPart& part_;
+  const Domain& domain_;
+  Channel channel_;
+  bool write_;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> nodes_in_;  // other nodes that take part, by window
+  std::vector<Delivery> deliveries_;     // by inbox
+  std::vector<std::byte*> landings_;
+  std::vector<unsigned char> landing_taken_;
+  std::array<Transferred, most_ios> ios_;
+  std::size_t ios_in_flight_ = 0;
+  std::size_t parcels_ = 0;
+  std::size_t open_slots_ = 0;
+};
+
+}  // namespace weir

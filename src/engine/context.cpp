@@ -1,0 +1,166 @@
+#include "engine/context.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <csignal>
+#include <random>
+
+#include "core/errors.hpp"
+#include "core/log.hpp"
+#include "engine/step.hpp"
+
+namespace weir {
+
+const char* name(Call call) noexcept {
+  switch (call) {
+    case Call::none: return "nothing";
+    case Call::create: return "create";
+    case Call::open: return "open";
+    case Call::update: return "update";
+    case Call::declare: return "declare";
+    case Call::step: return "step";
+    case Call::finish: return "finish";
+    case Call::sync: return "sync";
+    case Call::close: return "close";
+    case Call::save: return "save";
+    case Call::load: return "load_plan";
+  }
+  return "?";
+}
+
+Status check_mpi() {
+  int started = 0, ended = 0;
+  MPI_Initialized(&started);
+  MPI_Finalized(&ended);
+  if (!started) return problem(Code::finalized, "cannot do anything before MPI_Init", "call MPI_Init first");
+  if (ended) return problem(Code::finalized, "cannot do anything after MPI_Finalize",
+                            "close files and end the context before MPI_Finalize");
+  return {};
+}
+
+Status agreed(const Outcome& outcome) {
+  if (outcome.code != 0) return status_of(outcome);
+  if (outcome.other_call != 0) {
+    const auto call = static_cast<Call>(outcome.call >> 56), other = static_cast<Call>(outcome.other_call >> 56);
+    return problem(Code::mismatch,
+                   call == other ? fmt::format("cannot {}: the ranks called it for different files or steps", name(call))
+                                 : fmt::format("cannot go on: some ranks called {}, others {}", name(call), name(other)),
+                   "collective calls are made by all ranks in the same order");
+  }
+  return Status::done(outcome.bytes);
+}
+
+namespace {
+
+/// A write beyond the limit on file size shall be an error (EFBIG), not the end of the program.
+void ignore_file_size_signal() {
+  struct sigaction now {};
+  if (sigaction(SIGXFSZ, nullptr, &now) == 0 && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL)
+    std::signal(SIGXFSZ, SIG_IGN);
+}
+
+double spin_of(const ResolvedSettings& settings) {
+  const std::uint64_t spin = settings.number("exchange.spin_us");
+  return spin == automatic ? -1 : static_cast<double>(spin) * 1e-6;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Context::Impl>> Context::Impl::make(MPI_Comm communicator, const Settings& given) {
+  if (Status status = check_mpi(); !status.ok()) return status;
+  if (communicator == MPI_COMM_NULL)
+    return problem(Code::invalid, "cannot make a context on MPI_COMM_NULL", "pass a communicator that has this rank");
+  auto impl = std::make_shared<Impl>();
+  auto settings = ResolvedSettings::resolve(given);
+  // Settings may be wrong on some ranks only, so all hear of it before they do anything together.
+  int mine = settings ? 0 : static_cast<int>(settings.status().code()), worst = 0;
+  MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, communicator);
+  if (!settings) return settings.status();
+  if (worst != 0)
+    return problem(static_cast<Code>(worst), "cannot make a context: another rank has settings that cannot be used",
+                   "see that rank's message; WEIR_* must be the same on all ranks");
+  impl->settings = std::move(*settings);
+  (void)set_log(impl->settings.text("log"));
+  auto team = Team::create(communicator, static_cast<int>(impl->settings.number("machine.ranks_per_node")),
+                           spin_of(impl->settings));
+  if (!team) return team.status();
+  impl->team = std::move(*team);
+  impl->id = std::uint64_t{std::random_device{}()} << 32 | std::random_device{}();
+  MPI_Bcast(&impl->id, 1, MPI_UINT64_T, 0, impl->team->communicator());
+  set_log_rank(impl->team->rank());
+  if (impl->team->rank() == 0)
+    for (const std::string& warning : impl->settings.warnings())
+      log_line(LogComponent::core, LogLevel::warn, "{}", warning);
+  ignore_file_size_signal();
+  return impl;
+}
+
+Status Context::Impl::agree(Call call, std::uint64_t object, const Status& mine) {
+  Outcome outcome;
+  outcome.bytes = mine.bytes();
+  outcome.fail(mine, team->rank());
+  return agreed(agree(outcome, call, object));
+}
+
+const Outcome& Context::Impl::agree(Outcome outcome, Call call, std::uint64_t object) {
+  drain();
+  outcome.call = call_id(call, object);
+  return team->agree(outcome);
+}
+
+void Context::Impl::drain() noexcept {
+  while (!under_way.empty()) (void)under_way.front()->wait();
+}
+
+Arena* Context::Impl::take_arena() {
+  for (auto& arena : arenas)
+    if (!arena->in_use) return arena->in_use = true, arena.get();
+  const int segment = Team::first_free_segment + static_cast<int>(arenas.size());
+  if (segment >= Team::segments) return nullptr;
+  arenas.push_back(std::make_unique<Arena>(*team, segment));
+  arenas.back()->in_use = true;
+  return arenas.back().get();
+}
+
+std::uint64_t Context::Impl::memory_in_use() const noexcept {
+  std::uint64_t total = 0;
+  for (const auto& arena : arenas)
+    if (arena->in_use) total += arena->planned_buffers;
+  return total;
+}
+
+Context::Context(MPI_Comm communicator, const Settings& settings) {
+  auto made = Impl::make(communicator, settings);
+  impl_ = std::move(made).value();
+}
+
+Result<Context> Context::make(MPI_Comm communicator, const Settings& settings) {
+  auto made = Impl::make(communicator, settings);
+  if (!made) return made.status();
+  return Context{std::move(*made)};
+}
+
+namespace {
+
+Result<File> opened(const std::shared_ptr<Context::Impl>& context, const std::string& path, OpenMode mode,
+                    const Settings& settings) {
+  if (Status status = check_mpi(); !status.ok()) return status;
+  auto file = File::Impl::open(context, path, mode, settings);
+  if (!file) return file.status();
+  return File{std::move(*file)};
+}
+
+}  // namespace
+
+Result<File> Context::create(const std::string& path, const Settings& settings) {
+  return opened(impl_, path, OpenMode::create, settings);
+}
+Result<File> Context::open(const std::string& path, const Settings& settings) {
+  return opened(impl_, path, OpenMode::read, settings);
+}
+Result<File> Context::update(const std::string& path, const Settings& settings) {
+  return opened(impl_, path, OpenMode::update, settings);
+}
+
+}  // namespace weir

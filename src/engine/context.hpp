@@ -1,0 +1,54 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/settings.hpp"
+#include "engine/arena.hpp"
+#include "engine/planning.hpp"
+#include "storage/storage.hpp"
+
+namespace weir {
+
+/// Collective calls, so that ranks that call different ones can be told.
+enum class Call : std::uint8_t { none, create, open, update, declare, step, finish, sync, close, save, load };
+const char* name(Call call) noexcept;
+/// Tells one collective call from another: what, and on which of the context's files.
+inline std::uint64_t call_id(Call call, std::uint64_t object) noexcept {
+  return static_cast<std::uint64_t>(call) << 56 | object;
+}
+
+/// An error unless MPI can be called.
+Status check_mpi();
+
+struct Context::Impl {
+  ResolvedSettings settings;
+  std::shared_ptr<Team> team;
+  std::vector<std::unique_ptr<Arena>> arenas;
+  std::deque<std::shared_ptr<Step::Impl>> under_way;  ///< started steps, in the order of their start
+  std::map<std::uint64_t, Plan> plans;                ///< by this rank's hash of declaration and circumstances
+  std::uint64_t id = 0;  ///< random, the same on all ranks
+  std::uint64_t files = 0;
+  std::uint64_t plan_count = 0;
+
+  static Result<std::shared_ptr<Impl>> make(MPI_Comm communicator, const Settings& given);
+
+  /// Completes started steps, then meets all other ranks: the same status everywhere.
+  Status agree(Call call, std::uint64_t object, const Status& mine);
+  /// The same with more to tell.
+  const Outcome& agree(Outcome outcome, Call call, std::uint64_t object);
+  void drain() noexcept;
+
+  /// Buffers for one open file: kept ones when there are some. The same on every rank.
+  Arena* take_arena();
+  /// Buffer memory that other open files have taken of plan.memory.
+  [[nodiscard]] std::uint64_t memory_in_use() const noexcept;
+};
+
+/// What the ranks agreed on, as a status; different calls become `Code::mismatch`.
+Status agreed(const Outcome& outcome);
+
+}  // namespace weir

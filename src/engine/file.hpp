@@ -1,0 +1,63 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/context.hpp"
+#include "engine/pass.hpp"
+
+namespace weir {
+
+struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
+  std::shared_ptr<Context::Impl> context;
+  ResolvedSettings settings;
+  std::unique_ptr<StorageSystem> system;
+  std::string path;      ///< as the user said it
+  std::string target;    ///< the plain file it stands for
+  std::string work;      ///< where the data goes until `close`
+  OpenMode mode = OpenMode::read;
+  std::uint64_t serial = 0;
+  Arena* arena = nullptr;
+  bool closed = false;
+  std::size_t failed_steps = 0;  ///< steps whose last pass failed
+  std::size_t steps = 0;         ///< made so far; data moves before `finish` only while there is one
+  bool moving_early = false;     ///< a step has moved data and was not started
+
+  static Result<std::shared_ptr<Impl>> open(std::shared_ptr<Context::Impl> context, const std::string& path,
+                                            OpenMode mode, const Settings& given);
+  ~Impl() override;
+
+  Storage* get() noexcept override;
+  [[nodiscard]] const Status& error() const noexcept override { return open_error_; }
+  /// This rank's open file, when it has one.
+  [[nodiscard]] Storage* opened() const noexcept { return storage_.get(); }
+
+  Result<Step> declare(const Declaration& declaration);
+  Result<Step> step(const Plan& plan, std::uint64_t shift);
+  Status sync();
+  Status close();
+
+  [[nodiscard]] Direction direction() const noexcept {
+    return mode == OpenMode::read ? Direction::read : Direction::write;
+  }
+  /// Whether the data goes to a temporary name first.
+  [[nodiscard]] bool replaces() const noexcept { return replaces_; }
+  [[nodiscard]] Status check_open(const char* action) const;
+  /// An error while `moving_early`.
+  [[nodiscard]] Status check_idle() const;
+
+ private:
+  Status open_here(Call call);
+  Status attempt_open(Call call, Outcome& outcome);
+  Result<Step> step_of(const Plan& plan, std::uint64_t shift);
+  /// Makes the arena fit for a plan on every rank. Collective.
+  Status prepare(const Plan::Impl& plan);
+  void abandon() noexcept;
+
+  std::unique_ptr<Storage> storage_;
+  Status open_error_;
+  Settings given_;
+  bool replaces_ = false;
+};
+
+}  // namespace weir

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <array>
+
+#include "engine/contributor.hpp"
+#include "engine/pass.hpp"
+
+namespace weir {
+
+/// Carries the data of one domain between the ranks of this node and an aggregator on another, chunk after chunk.
+class Relay {
+ public:
+  Relay(Pass& pass, const RelayPart& part);
+
+  void reset() noexcept;
+  bool progress() noexcept;
+  [[nodiscard]] bool done() const noexcept { return retired_ == items_; }
+  [[nodiscard]] bool polls() const noexcept { return started_ > moved_; }
+  void clear() noexcept;
+
+ private:
+  struct Chunk {
+    std::size_t edge;
+    std::uint64_t size;
+  };
+  [[nodiscard]] Chunk chunk(std::uint64_t item) const noexcept;
+  bool progress_write() noexcept;
+  bool progress_read() noexcept;
+  void start(std::uint64_t item) noexcept;
+
+  Pass& pass_;
+  const RelayPart& part_;
+  Channel channel_;
+  std::vector<std::uint64_t> first_item_;  // by edge of the node's route in this domain, and the end
+  std::size_t first_edge_ = 0;
+  std::uint64_t items_ = 0;
+  std::uint64_t started_ = 0;  // messages
+  std::uint64_t moved_ = 0;
+  std::uint64_t retired_ = 0;  // items whose buffer is free again
+  std::array<Parcel, Placement::relay_buffers> parcels_;
+};
+
+}  // namespace weir

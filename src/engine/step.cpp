@@ -1,0 +1,259 @@
+#include "engine/step.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+
+#include "core/errors.hpp"
+#include "core/units.hpp"
+
+namespace weir {
+
+namespace {
+
+/// Given data is moved at once when there is at least so much of it; less waits for `finish`.
+constexpr std::uint64_t worth_moving = 256 << 10;
+
+/// Stands for the memory of variables that have no bytes.
+std::byte nothing;
+
+std::unique_ptr<Link> make_link(const File::Impl& file, const RankPlan& plan) {
+  if (!plan.node) return nullptr;
+  if (file.settings.text("exchange.between_nodes") == "one-sided")
+    return std::make_unique<OneSidedLink>(file.arena->communicator(), file.arena->window(), file.arena->base());
+  return std::make_unique<TwoSidedLink>(file.arena->communicator());
+}
+
+}  // namespace
+
+Step::Impl::Impl(std::shared_ptr<File::Impl> file, Plan plan, std::uint64_t shift)
+    : file_{std::move(file)},
+      plan_{std::move(plan)},
+      link_{make_link(*file_, own())},
+      pass_{*file_->context->team, own(), *file_->arena, *file_, shift, file_->path, link_.get(), {}, {}},
+      memory_(own().declaration.variables.size()) {
+  if (own().layout.placement.mode == Mode::direct) {
+    direct_.emplace(pass_);
+  } else {
+    contributor_.emplace(pass_);
+    if (own().domain) aggregator_.emplace(pass_);
+    for (const RelayPart& part : own().relays) relays_.push_back(std::make_unique<Relay>(pass_, part));
+  }
+  reset();
+}
+
+Step::Impl::~Impl() = default;
+
+void Step::Impl::reset() noexcept {
+  std::fill(memory_.begin(), memory_.end(), nullptr);
+  for (std::size_t v = 0; v < memory_.size(); ++v)
+    if (own().variable_bytes[v] == 0) memory_[v] = &nothing;
+  pass_.report = {};
+  pass_.outcome = {};
+  given_bytes_ = 0;
+  if (contributor_) contributor_->reset();
+  if (aggregator_) aggregator_->reset();
+  for (auto& relay : relays_) relay->reset();
+  state_ = State::giving;
+}
+
+Status Step::Impl::give(int variable, std::byte* data, std::uint64_t bytes, Direction direction) {
+  const char* verb = direction == Direction::write ? "write" : "read";
+  if (Status status = file_->check_open(verb); !status.ok()) return status;
+  if (state_ == State::over) reset();
+  const auto fault = [&](std::string_view reason, std::string_view remedy = {}) {
+    return problem(Code::invalid, fmt::format("cannot {} variable {} of '{}': {}", verb, variable, file_->path, reason),
+                   remedy);
+  };
+  if (direction != file_->direction())
+    return fault(direction == Direction::write ? "the file is open for reading" : "the file is open for writing");
+  if (started()) return fault("the step has been started", "wait for it first");
+  if (variable < 0 || static_cast<std::size_t>(variable) >= memory_.size())
+    return fault(fmt::format("the declaration has {}, counted from 0", memory_.size()));
+  const std::uint64_t declared = own().variable_bytes[variable];
+  if (bytes != declared)
+    return fault(fmt::format("{} bytes given, {} declared on this rank", bytes, declared), "pass the declared size");
+  if (bytes == 0) return {};
+  if (!data) return fault("the buffer is null", "pass its address");
+  if (memory_[variable]) return fault("it was given already in this step", "finish the step first");
+  memory_[variable] = data;
+  given_bytes_ += bytes;
+  if (direct_) {
+    direct_->move(static_cast<std::size_t>(variable), data);
+  } else if (given_bytes_ >= worth_moving && file_->steps == 1) {
+    given_bytes_ = 0;
+    file_->moving_early = true;
+    progress(false);
+  }
+  return {};
+}
+
+bool Step::Impl::moved_all() const noexcept {
+  if (direct_) return direct_->done();
+  if (!contributor_->done() || (aggregator_ && !aggregator_->done())) return false;
+  for (const auto& relay : relays_)
+    if (!relay->done()) return false;
+  return true;
+}
+
+bool Step::Impl::polls() const noexcept {
+  if (aggregator_ && aggregator_->polls()) return true;
+  for (const auto& relay : relays_)
+    if (relay->polls()) return true;
+  return false;
+}
+
+bool Step::Impl::storing() const noexcept {
+  return direct_ ? direct_->storing() : aggregator_ && aggregator_->storing();
+}
+
+bool Step::Impl::progress(bool head) noexcept {
+  bool moved = false;
+  if (direct_) moved = direct_->progress();
+  if (contributor_) moved = contributor_->progress(memory_) || moved;
+  if (aggregator_) moved = aggregator_->progress() || moved;
+  for (auto& relay : relays_) moved = relay->progress() || moved;
+  if (!head) return moved;
+  if (state_ == State::moving && moved_all()) {
+    if (aggregator_) aggregator_->clear();
+    for (auto& relay : relays_) relay->clear();
+    if (own().layout.direction == Direction::read) pass_.outcome.bytes = pass_.report.bytes;
+    pass_.outcome.call = call_id(Call::finish, file_->serial);
+    pass_.team.arrive(pass_.outcome);
+    state_ = State::arrived;
+    moved = true;
+  }
+  if (state_ == State::arrived && pass_.team.complete()) {
+    conclude();
+    moved = true;
+  }
+  return moved;
+}
+
+void Step::Impl::conclude() noexcept {
+  result_ = agreed(pass_.team.result());
+  last_ = pass_.report;
+  last_s_ = now() - started_at_;
+  last_.list_bytes = own().list_bytes();
+  last_.buffer_bytes = ArenaShape::of(own().layout, pass_.team.nodes(), pass_.team.rank()).data_bytes();
+  if (result_.ok() == failed_before_) file_->failed_steps += result_.ok() ? std::size_t(-1) : 1;
+  failed_before_ = !result_.ok();
+  state_ = State::over;
+  auto& queue = file_->context->under_way;
+  if (!queue.empty() && queue.front().get() == this) queue.pop_front();
+}
+
+Status Step::Impl::start() {
+  if (Status status = file_->check_open("finish a step in"); !status.ok()) return status;
+  if (started() && state_ != State::over) return problem(Code::invalid, "cannot start a step twice", "wait for it first");
+  if (state_ == State::over) reset();
+  started_at_ = now();
+  for (std::size_t v = 0; v < memory_.size(); ++v)
+    if (!memory_[v]) {
+      const char* verb = own().layout.direction == Direction::write ? "written" : "read";
+      pass_.fail(problem(Code::invalid,
+                         fmt::format("cannot finish the step in '{}': variable {} was declared and not {} on rank {}",
+                                     file_->path, v, verb, pass_.team.rank()),
+                         "give every variable, or declare no pieces for it on that rank"));
+      if (contributor_) contributor_->give_up();
+      break;
+    }
+  state_ = State::moving;
+  file_->moving_early = false;
+  file_->context->under_way.push_back(shared_from_this());
+  return {};
+}
+
+bool Step::Impl::progress_all(bool& poll) noexcept {
+  auto& queue = file_->context->under_way;
+  bool moved = false;
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    const auto step = queue[i];
+    const auto same_file = [&](const std::shared_ptr<Impl>& other) { return other->file_ == step->file_; };
+    if (std::any_of(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(i), same_file)) continue;
+    moved = step->progress(i == 0) || moved;
+    poll = poll || step->polls();
+    if (step->over()) return true;  // and no longer in the queue
+  }
+  return moved;
+}
+
+bool Step::Impl::test() {
+  const auto keep = shared_from_this();
+  bool poll = false;
+  progress_all(poll);
+  return state_ == State::over;
+}
+
+Status Step::Impl::wait() {
+  if (state_ == State::giving)
+    return problem(Code::invalid, "cannot wait for a step that was not started", "call start or finish");
+  const auto keep = shared_from_this();
+  auto& queue = file_->context->under_way;
+  Team& team = pass_.team;
+  double idle_since = 0;
+  while (!over()) {
+    const std::uint32_t heard = team.own_doorbell().listen();
+    bool poll = false;
+    const bool moved = progress_all(poll);
+    if (moved || over()) {
+      idle_since = 0;
+      continue;
+    }
+    const double start = now();
+    if (idle_since == 0) idle_since = start;
+    if (poll) {
+      sched_yield();
+    } else if (queue.front().get() == this && arrived()) {
+      team.wait_for_result();
+      conclude();
+    } else if (storing()) {
+      file_->get()->wait();
+    } else if (queue.front()->arrived() || now() - idle_since < team.spin_s()) {
+      if (team.spin_s() == 0) sched_yield();
+    } else {
+      team.own_doorbell().sleep(heard);
+    }
+    pass_.report.wait_s += now() - start;
+  }
+  return result_;
+}
+
+std::string Step::Impl::explain() const {
+  std::string text = explain_plan(own().layout, pass_.team.nodes());
+  if (plan_.impl()->seconds > 0) text += fmt::format("planned in {}\n", format_seconds(plan_.impl()->seconds));
+  if (last_s_ > 0)
+    text += fmt::format("last pass on rank {}: finished in {}, {} copied in {}, {} {} in {} calls and {}, of it {} beside "
+                        "aggregation, waited {}\n",
+                        pass_.team.rank(), format_seconds(last_s_), format_bytes(last_.bytes),
+                        format_seconds(last_.copy_s), format_bytes(last_.stored_bytes),
+                        own().layout.direction == Direction::write ? "stored" : "loaded", last_.storage_calls,
+                        format_seconds(last_.storage_s), format_bytes(last_.stored_while_aggregating),
+                        format_seconds(last_.wait_s));
+  return text;
+}
+
+Status Step::write(int variable, const void* data, std::uint64_t bytes) {
+  auto* memory = const_cast<std::byte*>(static_cast<const std::byte*>(data));
+  return impl_->give(variable, memory, bytes, Direction::write);
+}
+Status Step::read(int variable, void* data, std::uint64_t bytes) {
+  return impl_->give(variable, static_cast<std::byte*>(data), bytes, Direction::read);
+}
+Status Step::finish() {
+  if (Status status = impl_->start(); !status.ok()) return status;
+  return impl_->wait();
+}
+Status Step::start() { return impl_->start(); }
+bool Step::test() { return impl_->test(); }
+Status Step::wait() { return impl_->wait(); }
+std::string Step::explain() const { return impl_->explain(); }
+Report Step::report() const { return impl_->report(); }
+Plan Step::plan() const { return impl_->plan(); }
+
+std::uint64_t Plan::hash() const { return impl_->plan.layout.hash; }
+std::string Plan::text() const { return plan_text(impl_->plan.layout, impl_->team->nodes()); }
+std::string Plan::explain() const { return explain_plan(impl_->plan.layout, impl_->team->nodes()); }
+
+}  // namespace weir

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/aggregator.hpp"
+#include "engine/contributor.hpp"
+#include "engine/direct.hpp"
+#include "engine/file.hpp"
+#include "engine/relay.hpp"
+
+namespace weir {
+
+struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
+  Impl(std::shared_ptr<File::Impl> file, Plan plan, std::uint64_t shift);
+  ~Impl();
+
+  Status give(int variable, std::byte* data, std::uint64_t bytes, Direction direction);
+  Status start();
+  bool test();
+  Status wait();
+
+  /// Moves what can be moved; for a started step at the head of the queue also completes it.
+  bool progress(bool head) noexcept;
+  [[nodiscard]] bool started() const noexcept { return state_ != State::giving; }
+  [[nodiscard]] bool arrived() const noexcept { return state_ == State::arrived; }
+  [[nodiscard]] bool over() const noexcept { return state_ == State::over; }
+  [[nodiscard]] bool polls() const noexcept;
+  [[nodiscard]] bool storing() const noexcept;
+
+  [[nodiscard]] std::string explain() const;
+  [[nodiscard]] Report report() const { return last_; }
+  [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
+
+ private:
+  enum class State : std::uint8_t { giving, moving, arrived, over };
+  [[nodiscard]] const RankPlan& own() const noexcept { return plan_.impl()->plan; }
+  [[nodiscard]] bool moved_all() const noexcept;
+  /// Moves all started steps forward, those of one file one after another; `poll` when only polling helps.
+  bool progress_all(bool& poll) noexcept;
+  void conclude() noexcept;
+  void reset() noexcept;
+
+  std::shared_ptr<File::Impl> file_;
+  Plan plan_;
+  std::unique_ptr<Link> link_;
+  Pass pass_;
+  std::optional<Contributor> contributor_;
+  std::optional<Aggregator> aggregator_;
+  std::vector<std::unique_ptr<Relay>> relays_;
+  std::optional<Direct> direct_;
+  std::vector<std::byte*> memory_;
+  std::uint64_t given_bytes_ = 0;
+  State state_ = State::giving;
+  bool failed_before_ = false;
+  double started_at_ = 0;
+  Status result_;
+  Report last_;
+  double last_s_ = 0;
+};
+
+}  // namespace weir

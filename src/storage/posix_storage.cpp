@@ -1,0 +1,154 @@
+#include "storage/posix_storage.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <new>
+
+#include "storage/posix_traits.hpp"
+#include "storage/storage_problem.hpp"
+#include "storage/uring_storage.hpp"
+
+namespace weir {
+namespace {
+
+std::uint64_t size_limit() noexcept {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+}
+
+int flags_of(OpenMode mode) noexcept {
+  switch (mode) {
+    case OpenMode::create: return O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+    case OpenMode::read: return O_RDONLY | O_CLOEXEC;
+    case OpenMode::update: return O_RDWR | O_CLOEXEC;
+  }
+  return O_RDONLY | O_CLOEXEC;
+}
+
+Status open_problem(int error, const std::string& path, OpenMode mode) noexcept {
+  if (mode == OpenMode::create) return storage_problem(error, "create", path);
+  return storage_problem(error, "open", path, mode == OpenMode::read ? " for reading" : " for writing");
+}
+
+int open_retrying(const char* path, int flags) noexcept {
+  int fd;
+  do {
+    fd = ::open(path, flags, 0666);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+int close_once(int fd) noexcept {
+  // Linux has let go of the descriptor even when it says EINTR.
+  return ::close(fd) == 0 || errno == EINTR ? 0 : errno;
+}
+
+Storage* new_file(int fd, Async async, const std::shared_ptr<TransferHook>& hook) noexcept {
+#if WEIR_HAVE_URING
+  if (async != Async::plain) return new (std::nothrow) UringStorage{fd, hook};
+#endif
+  (void)async;
+  return new (std::nothrow) PosixStorage{fd, hook};
+}
+
+}  // namespace
+
+bool built_with_uring() noexcept {
+#if WEIR_HAVE_URING
+  return true;
+#else
+  return false;
+#endif
+}
+
+PosixStorage::PosixStorage(int fd, std::shared_ptr<TransferHook> hook) noexcept
+    : fd_{fd}, size_limit_{size_limit()}, hook_{std::move(hook)} {}
+
+PosixStorage::~PosixStorage() { PosixStorage::close(); }
+
+RawCall PosixStorage::next_call(const Io& io) const noexcept {
+  RawCall call = weir::next_call(io, hook_.get());
+  if (io.kind == Io::Kind::read || call.error) return call;
+  const std::uint64_t at = io.offset + io.done;
+  if (at >= size_limit_) return {0, EFBIG};
+  call.length = std::min(call.length, size_limit_ - at);
+  return call;
+}
+
+void PosixStorage::run(Io& io) noexcept {
+  for (bool more = true; more;) {
+    const RawCall call = next_call(io);
+    std::byte* const data = io.data + io.done;
+    const auto at = static_cast<off_t>(io.offset + io.done);
+    ssize_t moved = -1;
+    errno = call.error;
+    if (!call.error) {
+      moved = io.kind == Io::Kind::read ? ::pread(fd_, data, call.length, at) : ::pwrite(fd_, data, call.length, at);
+    }
+    more = book(io, moved < 0 ? -errno : moved);
+  }
+}
+
+void PosixStorage::submit(Io& io) noexcept {
+  if (begin(io)) run(io);
+}
+
+int PosixStorage::sync() noexcept { return ::fsync(fd_) == 0 ? 0 : errno; }
+
+int PosixStorage::close() noexcept {
+  if (fd_ < 0) return EBADF;
+  return close_once(std::exchange(fd_, -1));
+}
+
+std::int64_t PosixStorage::size() noexcept {
+  struct stat status {};
+  return ::fstat(fd_, &status) == 0 ? status.st_size : -1;
+}
+
+StorageTraits PosixStorageSystem::traits(const std::string& path) { return posix_traits(path); }
+
+Result<std::unique_ptr<Storage>> PosixStorageSystem::open(const std::string& path, OpenMode mode) {
+  const int fd = open_retrying(path.c_str(), flags_of(mode));
+  if (fd < 0) return open_problem(errno, path, mode);
+  int error = 0;
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) {
+    error = errno;
+  } else if (S_ISDIR(status.st_mode)) {
+    error = EISDIR;  // the system opens directories for reading
+  } else if (Storage* file = new_file(fd, async_, hook_)) {
+    return std::unique_ptr<Storage>{file};
+  } else {
+    error = ENOMEM;
+  }
+  close_once(fd);
+  return open_problem(error, path, mode);
+}
+
+Status PosixStorageSystem::rename(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) == 0) return {};
+  return storage_problem(errno, "rename", from, " to '" + to + "'");
+}
+
+Status PosixStorageSystem::remove(const std::string& path) {
+  return ::unlink(path.c_str()) == 0 ? Status{} : storage_problem(errno, "remove", path);
+}
+
+Status PosixStorageSystem::sync_directory(const std::string& path) {
+  const std::string directory = directory_of(path);
+  const int fd = open_retrying(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return storage_problem(errno, "open directory", directory);
+  const int failed = ::fsync(fd) == 0 ? 0 : errno;
+  const int not_closed = close_once(fd);
+  // Some network file systems have no fsync of directories; they order directory changes by themselves.
+  const int error = failed && failed != EINVAL ? failed : not_closed;
+  return error ? storage_problem(error, "sync directory", directory) : Status{};
+}
+
+}  // namespace weir

@@ -1,0 +1,242 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <random>
+
+#include "baseline.hpp"
+#include "commands.hpp"
+#include "core/errors.hpp"
+#include "core/settings.hpp"
+#include "launch.hpp"
+#include "results.hpp"
+#include "storage/posix_traits.hpp"
+
+namespace weir::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string workload;
+  bench::Parameters parameters;
+  std::string operation = "both";
+  std::vector<std::string> against;
+  int pairs = 15;
+  int ranks = 16;
+  int nodes = 0;
+  double budget_s = 300;
+  std::string directory;
+  bool existing = false;
+  std::string json;
+  std::vector<std::string> settings;
+  std::vector<std::string> hints;
+  std::string launcher;
+};
+
+/// A new directory for the files, removed in the end.
+class Scratch {
+ public:
+  explicit Scratch(const std::string& given) {
+    const char* temporary = std::getenv("TMPDIR");
+    const fs::path parent = !given.empty() ? fs::path{given} : fs::path{temporary != nullptr ? temporary : "."};
+    std::string name = (fs::absolute(parent) / "weir-bench-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw Error{system_problem(errno, fmt::format("make a directory in '{}'", fs::absolute(parent).string()),
+                                 "name another place with --dir")};
+    path_ = name;
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// A line on the terminal that says how far the work is.
+class Progress {
+ public:
+  void show(const std::string& what, double done) const {
+    constexpr int width = 30;
+    const int filled = static_cast<int>(done * width);
+    if (terminal_) fmt::print(stderr, "\r[{:#<{}}{:.<{}}] {:<40}", "", filled, "", width - filled, what);
+  }
+  void clear() const {
+    if (terminal_) fmt::print(stderr, "\r{:<80}\r", "");
+  }
+
+ private:
+  bool terminal_ = ::isatty(STDERR_FILENO) != 0;
+};
+
+std::map<std::string, std::string> pairs_of(const std::vector<std::string>& words, const std::string& option) {
+  std::map<std::string, std::string> result;
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw CLI::ValidationError(option, fmt::format("'{}' is not of the form key=value", word));
+    result[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  return result;
+}
+
+Settings settings_of(const Options& options) {
+  Settings settings = pairs_of(options.settings, "--set");
+  if (options.nodes > 0)
+    settings["machine.ranks_per_node"] = std::to_string((options.ranks + options.nodes - 1) / options.nodes);
+  const auto resolved = ResolvedSettings::resolve(settings);
+  if (!resolved) throw Error{resolved.status()};
+  return settings;
+}
+
+/// Those asked for, or all that can be had, and the control.
+std::vector<bench::Baseline> chosen_baselines(const std::vector<std::string>& names) {
+  std::vector<bench::Baseline> chosen;
+  for (const bench::Baseline& baseline : bench::find_baselines()) {
+    const bool named = std::ranges::find(names, baseline.name) != names.end();
+    if (named && !baseline.absent.empty())
+      throw Error{problem(Code::unsupported, fmt::format("cannot compare with {}: {}", baseline.name, baseline.absent),
+                          "leave it out of --against")};
+    if (named || (names.empty() && baseline.absent.empty())) chosen.push_back(baseline);
+  }
+  chosen.push_back({"weir", {}, {}});
+  return chosen;
+}
+
+std::string worker_path() {
+  const fs::path path = fs::read_symlink("/proc/self/exe").replace_filename("weir-bench-worker");
+  if (!fs::exists(path))
+    throw Error{problem(Code::not_found, fmt::format("cannot find '{}'", path.string()),
+                        "it is built together with weir and belongs beside it")};
+  return path.string();
+}
+
+void run_against(const bench::Baseline& baseline, const std::vector<std::string>& command, const Progress& progress,
+                 bench::Results& results) {
+  bench::HostState before = bench::host_state();
+  std::size_t expected = 2 * results.request.operations.size();
+  const auto each = [&](const bench::Answer& answer) {
+    results.mpi = answer.mpi;
+    progress.show(fmt::format("{}: {}", baseline.name, answer.phase), answer.done);
+    for (const bench::Measurement& measurement : answer.measurements) {
+      const bench::HostState after = bench::host_state();
+      results.add(baseline.name, measurement, before, after);
+      before = after;
+      --expected;
+    }
+  };
+  const double silence_s = std::max(600.0, 2 * results.request.budget_s);
+  std::string problem = bench::run_job(command, results.request, silence_s, each);
+  if (problem.empty() && expected > 0) problem = fmt::format("{} of its measurements are missing", expected);
+  if (!problem.empty()) results.failures.push_back({baseline.name, problem});
+}
+
+bench::Results run_all(const Options& options) {
+  bench::Results results;
+  results.workload = bench::make_workload(options.workload, options.parameters, options.ranks).value();
+  const Settings settings = settings_of(options);
+  const auto baselines = chosen_baselines(options.against);
+  const std::string worker = worker_path();
+  const Scratch scratch{options.directory};
+  results.file_system = posix_traits(scratch.path()).file_system;
+  results.request = {.workload = options.workload,
+                     .parameters = options.parameters,
+                     .baseline = {},
+                     .operations = options.operation == "both" ? std::vector<std::string>{"write", "read"}
+                                                               : std::vector<std::string>{options.operation},
+                     .directory = scratch.path(),
+                     .existing = options.existing,
+                     .pairs = options.pairs,
+                     .budget_s = 0,
+                     .seed = std::random_device{}(),
+                     .settings = settings,
+                     .hints = pairs_of(options.hints, "--hint")};
+
+  bench::catch_interrupts();
+  const Progress progress;
+  const auto start = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < baselines.size() && !bench::interrupted(); ++i) {
+    const std::chrono::duration<double> used = std::chrono::steady_clock::now() - start;
+    results.request.baseline = baselines[i].name;
+    results.request.budget_s =
+        std::max(0.0, (options.budget_s - used.count()) / static_cast<double>(baselines.size() - i));
+    auto command = bench::launcher(options.launcher, options.ranks);
+    command.insert(command.begin() + 1, baselines[i].flags.begin(), baselines[i].flags.end());
+    command.push_back(worker);
+    run_against(baselines[i], command, progress, results);
+  }
+  progress.clear();
+  return results;
+}
+
+void run(const Options& options) {
+  const bench::Results results = run_all(options);
+  if (options.json != "-") fmt::print("{}", bench::table(results));
+  if (options.json == "-") fmt::print("{}\n", bench::to_json(results).dump(2));
+  if (!options.json.empty() && options.json != "-") {
+    std::ofstream file{options.json};
+    file << bench::to_json(results).dump(2) << '\n';
+    file.close();
+    if (!file) throw Error{system_problem(errno, fmt::format("write '{}'", options.json))};
+  }
+  set_exit_code(results.right() ? 0 : 1);
+}
+
+void add_workload(CLI::App& command, const bench::WorkloadKind& kind, const std::shared_ptr<Options>& options) {
+  CLI::App* workload = command.add_subcommand(kind.name, kind.meaning);
+  for (const auto& parameter : kind.parameters) {
+    workload
+        ->add_option_function<std::string>(
+            "--" + parameter.name,
+            [options, name = parameter.name](const std::string& value) { options->parameters[name] = value; },
+            parameter.meaning)
+        ->default_str(parameter.default_value);
+  }
+  const std::string group = "Options of all workloads";
+  const auto add = [&](const std::string& name, auto& value, const std::string& meaning) {
+    return workload->add_option(name, value, meaning)->capture_default_str()->group(group);
+  };
+  add("--operation", options->operation, "write, read or both")->check(CLI::IsMember({"write", "read", "both"}));
+  add("--against", options->against, "romio, ompio, posix; all that can be had when not given")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"romio", "ompio", "posix"}));
+  add("--pairs", options->pairs, "pairs of a Weir and a baseline run")->check(CLI::Range(3, 100'000));
+  add("--ranks", options->ranks, "MPI ranks")->check(CLI::Range(1, 1'000'000));
+  add("--nodes", options->nodes, "pretend that the ranks are on so many nodes")->check(CLI::Range(1, 1'000'000));
+  add("--budget", options->budget_s, "seconds for everything; fewer pairs, at least 3, when they do not suffice")
+      ->check(CLI::NonNegativeNumber);
+  add("--dir", options->directory, "where to make a directory for the files (TMPDIR, else the working directory)")
+      ->check(CLI::ExistingDirectory);
+  workload->add_flag("--existing", options->existing, "overwrite a file in place instead of making a new one")
+      ->group(group);
+  add("--json", options->json, "results for programs, into a file, or - for the standard output instead of the table");
+  add("--set", options->settings, "a setting of Weir, key=value; may be repeated")->take_all();
+  add("--hint", options->hints, "an MPI-IO hint for the baselines, key=value; may be repeated")->take_all();
+  add("--mpirun", options->launcher, "another launcher with its arguments, without the number of ranks");
+  workload->callback([options, name = kind.name] {
+    options->workload = name;
+    run(*options);
+  });
+}
+
+}  // namespace
+
+void add_bench(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("bench", "Weir side by side with MPI-IO and POSIX, verified");
+  command->require_subcommand(1);
+  const auto options = std::make_shared<Options>();
+  for (const bench::WorkloadKind& kind : bench::workload_table()) add_workload(*command, kind, options);
+}
+
+}  // namespace weir::tools

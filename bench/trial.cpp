@@ -92,7 +92,7 @@ double Comparison::timed(Mover& mover, Measurement& result, Operation operation,
   return seconds;
 }
 
-Mover& Comparison::choose(Measurement& result, Operation operation, StepKind step) {
+Mover& Comparison::choose(Measurement& result, Operation operation, StepKind step, double budget_s) {
   constexpr int runs = 3;
   constexpr double hopeless = 3;  // a formulation so many times slower than the fastest is not tried again
   std::vector<std::vector<double>> times(formulations_.size());
@@ -101,7 +101,9 @@ Mover& Comparison::choose(Measurement& result, Operation operation, StepKind ste
     for (const auto& list : times) fastest = std::min(fastest, median(list));
     return fastest;
   };
+  const double start = now();
   for (int i = 0; i < runs && formulations_.size() > 1; ++i) {
+    if (i > 0 && broadcast(communicator_, now() - start) > budget_s / 4) break;
     for (std::size_t f = 0; f < formulations_.size(); ++f)
       times[f].push_back(timed(*formulations_[f], result, operation, step));
     for (std::size_t f = formulations_.size(); f-- > 0;) {
@@ -125,14 +127,15 @@ Measurement Comparison::measure(Operation operation, StepKind step, int pairs, d
   result.operation = name(operation);
   result.step = name(step);
   result.warm_ups = 2;
-  Mover& baseline = choose(result, operation, step);
+  Mover& baseline = choose(result, operation, step, budget_s);
   result.formulation = baseline.name();
 
   const double chosen_after = elapsed();
   for (int done = 0;; ++done) {
     const double used = elapsed();
     const double a_pair = done > 0 ? (used - chosen_after) / done : 0;
-    if (done == 1 && used + a_pair * (least_pairs + 1) > budget_s) result.warm_ups = 1;
+    // The pre-trial was a warm-up, too, so that none is left when time is short.
+    if (done < result.warm_ups && used + a_pair * (least_pairs + 1) > budget_s) result.warm_ups = done;
     const int counted = done - result.warm_ups;
     if (counted >= pairs || (counted >= least_pairs && used + a_pair > budget_s)) break;
     progress(static_cast<double>(done) / (pairs + result.warm_ups));

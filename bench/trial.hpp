@@ -51,7 +51,7 @@ class Comparison {
 
  private:
   double timed(Mover& mover, Measurement& result, Operation operation, StepKind step);
-  Mover& choose(Measurement& result, Operation operation, StepKind step);
+  Mover& choose(Measurement& result, Operation operation, StepKind step, double budget_s);
 
   MPI_Comm communicator_;
   Trial& trial_;

@@ -23,6 +23,9 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/cmake/weirConfigVersion.cma
 install(FILES ${CMAKE_BINARY_DIR}/cmake/weirConfig.cmake ${CMAKE_BINARY_DIR}/cmake/weirConfigVersion.cmake
   DESTINATION ${weir_package_dir})
 
+# Relative, so that the installed tree can be moved.
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
+  OUTPUT_VARIABLE weir_prefix_from_pc)
 configure_file(cmake/weir.pc.in ${CMAKE_BINARY_DIR}/cmake/weir.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/cmake/weir.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(WEIR_FORTRAN)

@@ -7,7 +7,7 @@ set(WEIR_TEST_SECONDS 120 CACHE STRING "time limit of one test")
 set(weir_test_environment)
 if(WEIR_SANITIZE)
   list(APPEND weir_test_environment
-    "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:detect_stack_use_after_return=0"
+    "ASAN_OPTIONS=detect_leaks=1:fast_unwind_on_malloc=0"
     "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0"
     "UBSAN_OPTIONS=print_stacktrace=1")
 endif()

@@ -226,7 +226,13 @@ void add_workload(CLI::App& command, const bench::WorkloadKind& kind, const std:
   add("--mpirun", options->launcher, "another launcher with its arguments, without the number of ranks");
   workload->callback([options, name = kind.name] {
     options->workload = name;
-    run(*options);
+    try {
+      run(*options);
+    } catch (const Error& error) {
+      const Code code = error.status().code();
+      fmt::print(stderr, "{}\n", error.what());
+      set_exit_code(code == Code::invalid || code == Code::settings ? 2 : 1);
+    }
   });
 }
 

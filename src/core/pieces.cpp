@@ -204,6 +204,17 @@ bool PieceList::operator==(const PieceList& other) const noexcept {
          (runs_.empty() || std::memcmp(runs_.data(), other.runs_.data(), runs_.size() * sizeof(Strided)) == 0);
 }
 
+std::vector<Echo> echoes_of(std::span<const Run> runs, const PieceList& visible) {
+  std::vector<Echo> echoes;
+  for (const Piece& piece : flatten(runs))
+    visible.for_each(piece.offset, piece.offset + piece.length,
+                     [&](std::uint64_t offset, std::uint64_t length, std::uint64_t memory) {
+                       const std::uint64_t here = piece.memory + (offset - piece.offset);
+                       if (memory != here) echoes.push_back({memory, here, length});
+                     });
+  return echoes;
+}
+
 void normalise(std::vector<Extent>& extents) {
   auto by_offset = [](const Extent& a, const Extent& b) { return a.offset < b.offset; };
   if (!std::is_sorted(extents.begin(), extents.end(), by_offset)) std::sort(extents.begin(), extents.end(), by_offset);

@@ -101,6 +101,14 @@ class PieceList {
   std::vector<Strided> runs_;
 };
 
+/// A part of memory that must equal another after reading, since both stand for the same bytes of the file.
+struct Echo {
+  std::uint64_t from, to, length;
+};
+
+/// The echoes of runs in which pieces overlap; `visible` is the list made of them.
+std::vector<Echo> echoes_of(std::span<const Run> runs, const PieceList& visible);
+
 /// Sorts extents and merges those that touch or overlap.
 void normalise(std::vector<Extent>& extents);
 

@@ -111,8 +111,7 @@ Result<RankPlan> complete_plan(Team& team, Result<RankDeclaration> declaration, 
     Reader in{layout};
     plan.layout = Layout::read(in);
     plan.declaration = std::move(*declaration);
-    for (std::size_t v = 0; v < plan.declaration.variables.size(); ++v)
-      plan.variable_bytes.push_back(plan.declaration.pieces(v).bytes());
+    plan.variable_bytes = plan.declaration.variable_bytes();
     if (plan.layout.placement.mode == Mode::direct) return {};
     plan.route = Route::of(plan.declaration, plan.layout);
     plan.declaration.write(told);
@@ -143,6 +142,7 @@ Result<RankPlan> complete_plan(Team& team, Result<RankDeclaration> declaration, 
     attempt(outcome, team.rank(), [&]() -> Status {
       if (!team.leader()) return {};
       together = node_union(neighbours);
+      outcome.most = plan.layout.direction == Direction::write && hides_overlap(neighbours, together) ? 1 : 0;
       to = unions_to_send(plan.layout, nodes, team.node(), together);
       return {};
     });
@@ -177,10 +177,9 @@ Result<RankPlan> complete_plan(Team& team, Result<RankDeclaration> declaration, 
     if (domain) plan.domain = make_domain_part(plan.layout, *domain, neighbours, std::move(inboxes));
     return {};
   });
-  outcome.most = plan.domain && plan.domain->overlap ? 1 : 0;
+  if (plan.domain && plan.domain->overlap) outcome.most = 1;
   const Outcome& all = team.agree(outcome);
   if (all.code != 0) return status_of(all);
-  if (all.most != 0 && plan.domain) plan.domain->overlap = true;
   plan.overlap = all.most != 0;
   team.trim();
   return plan;
@@ -250,10 +249,7 @@ Result<RankPlan> plan_together(Team& team, Result<RankDeclaration> declaration, 
   if (outcome.code != 0) trimmed = status_of(outcome);
   layout = lay_out_together(team, trimmed, request);
   if (!layout) return layout.status();
-  const auto variable_bytes = std::move(plan->variable_bytes);
-  plan = complete_plan(team, std::move(trimmed), *layout);
-  if (plan) plan->variable_bytes = variable_bytes;
-  return plan;
+  return complete_plan(team, std::move(trimmed), *layout);
 }
 
 }  // namespace weir

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/errors.hpp"
 #include "core/units.hpp"
@@ -131,8 +132,16 @@ bool Step::Impl::progress(bool head) noexcept {
   return moved;
 }
 
+void Step::Impl::echo() noexcept {
+  const RankDeclaration& declaration = own().declaration;
+  for (std::size_t v = 0; v < memory_.size(); ++v)
+    for (const Echo& echo : declaration.memory[declaration.variables[v].shape].echoes)
+      std::memcpy(memory_[v] + echo.to, memory_[v] + echo.from, echo.length);
+}
+
 void Step::Impl::conclude() noexcept {
   result_ = agreed(pass_.team.result());
+  if (result_.ok() && own().layout.direction == Direction::read) echo();
   last_ = pass_.report;
   last_s_ = now() - started_at_;
   last_.list_bytes = own().list_bytes();

@@ -39,6 +39,8 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
   [[nodiscard]] bool moved_all() const noexcept;
   /// Moves all started steps forward, those of one file one after another; `poll` when only polling helps.
   bool progress_all(bool& poll) noexcept;
+  /// Fills memory that stands for bytes read into another place.
+  void echo() noexcept;
   void conclude() noexcept;
   void reset() noexcept;
 

@@ -62,6 +62,15 @@ RankDeclaration node_union(std::span<const Neighbour> neighbours) {
   return result;
 }
 
+bool hides_overlap(std::span<const Neighbour> neighbours, const RankDeclaration& together) {
+  for (std::size_t s = 0; s < together.shapes.size(); ++s) {
+    std::uint64_t bytes = 0;
+    for (const Neighbour& neighbour : neighbours) bytes += neighbour.declaration->shapes[s].bytes();
+    if (bytes != together.shapes[s].bytes()) return true;
+  }
+  return false;
+}
+
 NodePart make_node_part(const RankDeclaration& pieces, const Layout& layout, const RankDeclaration& mine) {
   NodePart part{pieces, Route::of(pieces, layout), {}};
   for (std::size_t s = 0; s < mine.shapes.size(); ++s) {
@@ -228,7 +237,10 @@ RankDeclaration without_overlaps(const RankDeclaration& declaration, std::span<c
     });
     taken.insert(taken.end(), own.begin(), own.end());
   }
-  for (int v = 0; v < static_cast<int>(result.shapes.size()); ++v) result.variables.push_back({v, 0});
+  for (int v = 0; v < static_cast<int>(result.shapes.size()); ++v) {
+    result.variables.push_back({v, 0});
+    result.memory.push_back({declaration.memory[declaration.variables[v].shape].bytes, {}});
+  }
   return result;
 }
 
@@ -281,11 +293,13 @@ bool make_parts(std::vector<RankPlan>& plans, const PlanRequest& request) {
   const Layout& layout = plans.front().layout;
   std::vector<RankDeclaration> unions;
   std::vector<Route> union_routes;
-  for (int node = 0; node < nodes.nodes() && nodes.nodes() > 1; ++node) {
-    unions.push_back(node_union(neighbours_on(nodes, node, plans)));
-    union_routes.push_back(Route::of(unions.back(), layout));
-  }
   bool overlap = false;
+  for (int node = 0; node < nodes.nodes() && nodes.nodes() > 1; ++node) {
+    const std::vector<Neighbour> neighbours = neighbours_on(nodes, node, plans);
+    unions.push_back(node_union(neighbours));
+    union_routes.push_back(Route::of(unions.back(), layout));
+    overlap = overlap || (layout.direction == Direction::write && hides_overlap(neighbours, unions.back()));
+  }
   for (int rank = 0; rank < nodes.ranks(); ++rank) {
     RankPlan& plan = plans[rank];
     const int node = nodes.node_of[rank];
@@ -325,8 +339,7 @@ std::vector<RankPlan> plan_all(std::vector<RankDeclaration> declarations, const 
   std::vector<RankPlan> plans(declarations.size());
   for (std::size_t rank = 0; rank < plans.size(); ++rank) {
     plans[rank].declaration = std::move(declarations[rank]);
-    for (std::size_t v = 0; v < plans[rank].declaration.variables.size(); ++v)
-      plans[rank].variable_bytes.push_back(plans[rank].declaration.pieces(v).bytes());
+    plans[rank].variable_bytes = plans[rank].declaration.variable_bytes();
   }
   lay_out(plans, request);
   if (plans.front().layout.placement.mode == Mode::direct || !make_parts(plans, request)) return plans;

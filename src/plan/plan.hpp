@@ -77,6 +77,8 @@ struct Neighbour {
 
 /// The union of the declarations of a node's ranks.
 RankDeclaration node_union(std::span<const Neighbour> neighbours);
+/// Whether ranks of the node overlap in some shape, which the union `together` no longer shows.
+bool hides_overlap(std::span<const Neighbour> neighbours, const RankDeclaration& together);
 NodePart make_node_part(const RankDeclaration& pieces, const Layout& layout, const RankDeclaration& mine);
 DomainPart make_domain_part(const Layout& layout, std::uint32_t domain, std::span<const Neighbour> neighbours,
                             std::vector<Inbox> inboxes);

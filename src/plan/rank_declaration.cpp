@@ -100,6 +100,10 @@ Result<RankDeclaration> RankDeclaration::of(const Declaration& declaration) {
                                                   "reach beyond 2^63", run.count, run.length, run.offset, run.stride));
     }
     result.shapes.push_back(PieceList::of(shape.runs));
+    Memory memory;
+    for (const Run& run : shape.runs) memory.bytes += run.length * run.count;
+    if (memory.bytes != result.shapes.back().bytes()) memory.echoes = echoes_of(shape.runs, result.shapes.back());
+    result.memory.push_back(std::move(memory));
   }
   for (const Variable& variable : declaration.variable_list()) {
     if (variable.shape < 0 || static_cast<std::size_t>(variable.shape) >= result.shapes.size())
@@ -112,6 +116,12 @@ Result<RankDeclaration> RankDeclaration::of(const Declaration& declaration) {
     result.variables.push_back(variable);
   }
   return result;
+}
+
+std::vector<std::uint64_t> RankDeclaration::variable_bytes() const {
+  std::vector<std::uint64_t> bytes;
+  for (const Variable& variable : variables) bytes.push_back(memory[variable.shape].bytes);
+  return bytes;
 }
 
 std::uint64_t RankDeclaration::bytes() const {
@@ -131,6 +141,7 @@ std::uint64_t RankDeclaration::piece_count() const {
 std::uint64_t RankDeclaration::list_bytes() const {
   std::uint64_t total = variables.capacity() * sizeof(Variable);
   for (const PieceList& shape : shapes) total += shape.list_bytes();
+  for (const Memory& m : memory) total += m.echoes.capacity() * sizeof(Echo);
   return total;
 }
 
@@ -147,12 +158,18 @@ std::uint64_t RankDeclaration::hash() const {
   std::uint64_t hash = outline_hash();
   for (const PieceList& shape : shapes)
     hash = XXH3_64bits_withSeed(shape.runs().data(), shape.runs().size() * sizeof(PieceList::Strided), hash);
+  for (const Memory& m : memory) hash = XXH3_64bits_withSeed(m.echoes.data(), m.echoes.size() * sizeof(Echo), hash);
   return hash;
 }
 
 void RankDeclaration::write(Writer& out) const {
   out.put<std::uint64_t>(shapes.size());
   for (const PieceList& shape : shapes) shape.write(out);
+  out.put<std::uint64_t>(memory.size());
+  for (const Memory& m : memory) {
+    out.put(m.bytes);
+    out.put(m.echoes);
+  }
   std::vector<std::uint64_t> flat;
   for (const Variable& variable : variables) {
     flat.push_back(static_cast<std::uint64_t>(variable.shape));
@@ -165,6 +182,13 @@ RankDeclaration RankDeclaration::read(Reader& in) {
   RankDeclaration result;
   const auto shapes = in.get<std::uint64_t>();
   for (std::uint64_t i = 0; i < shapes && in.ok(); ++i) result.shapes.push_back(PieceList::read(in));
+  const auto memories = in.get<std::uint64_t>();
+  for (std::uint64_t i = 0; i < memories && in.ok(); ++i) {
+    Memory m;
+    m.bytes = in.get<std::uint64_t>();
+    m.echoes = in.vector<Echo>();
+    result.memory.push_back(std::move(m));
+  }
   const auto flat = in.vector<std::uint64_t>();
   for (std::size_t i = 0; i + 1 < flat.size(); i += 2)
     result.variables.push_back({static_cast<int>(flat[i]), flat[i + 1]});

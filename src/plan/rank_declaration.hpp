@@ -11,13 +11,21 @@ namespace weir {
 /// A declaration as the planner wants it: checked, every decomposition a sorted list.
 struct RankDeclaration {
   using Variable = Declaration::Variable;
+  /// What a shape needs in memory: more than its pieces when they overlap.
+  struct Memory {
+    std::uint64_t bytes = 0;
+    std::vector<Echo> echoes;
+  };
   std::vector<PieceList> shapes;
+  std::vector<Memory> memory;  ///< by shape; empty in unions of several ranks
   std::vector<Variable> variables;
 
   static Result<RankDeclaration> of(const Declaration& declaration);
 
   [[nodiscard]] const PieceList& pieces(std::size_t variable) const { return shapes[variables[variable].shape]; }
   [[nodiscard]] std::uint64_t bytes() const;
+  /// What each variable needs in memory.
+  [[nodiscard]] std::vector<std::uint64_t> variable_bytes() const;
   [[nodiscard]] std::uint64_t piece_count() const;
   [[nodiscard]] std::uint64_t list_bytes() const;
   /// Of everything in it.

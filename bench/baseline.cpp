@@ -48,7 +48,8 @@ std::vector<Baseline> find_baselines() {
   const std::string components = output_of("'" + info + "' --parsable 2>/dev/null");
   return {mpiio("romio", components), mpiio("ompio", components), {"posix", {}, {}}};
 #else
-  return {{"romio", {}, {}}, {"ompio", {}, "it is a part of Open MPI, and Weir was built with another MPI"},
+  return {{"romio", {}, {}},
+          {"ompio", {}, "it is a part of Open MPI, and Weir was built with another MPI"},
           {"posix", {}, {}}};
 #endif
 }

@@ -21,7 +21,7 @@ struct Group {
 
 // Variables and types as the E3SM-IO benchmark defines them, those of one kind next to each other.
 const std::vector<Group> f_case{{3, 4, 63}, {2, 4, 321}, {1, 8, 3}};
-const std::vector<Group> g_case{{1, 4, 1}, {1, 8, 5}, {2, 4, 2}, {3, 4, 1}, {3, 8, 24}, {4, 4, 1},     {4, 8, 1},
+const std::vector<Group> g_case{{1, 4, 1}, {1, 8, 5}, {2, 4, 2}, {3, 4, 1},      {3, 8, 24},   {4, 4, 1},    {4, 8, 1},
                                 {5, 4, 1}, {5, 8, 1}, {6, 8, 4}, {0, 8, 4, 100}, {0, 8, 6, 1}, {0, 1, 1, 64}};
 
 /// The lists of the map's ranks go to ours in turn: list 0 to rank 0, list 1 to rank 1, ...
@@ -84,8 +84,8 @@ Result<Workload> make(const std::string& letter, const std::vector<Group>& group
   std::uint64_t file_bytes = 0;
   for (const Group& group : groups) {
     if (static_cast<std::size_t>(group.map) > maps->size())
-      return problem(Code::corrupt, fmt::format("the map '{}' has {} decompositions, D{} is needed", *path,
-                                                maps->size(), group.map));
+      return problem(Code::corrupt,
+                     fmt::format("the map '{}' has {} decompositions, D{} is needed", *path, maps->size(), group.map));
     file_bytes += group_values(group, *maps) * group.element * static_cast<std::uint64_t>(group.count);
   }
   return Workload{.name = "e3sm-" + letter,

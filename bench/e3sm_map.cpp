@@ -87,8 +87,8 @@ E3smMap read_map(MapFile& file, const std::string& name) {
     }
   }
   if (elements != map.elements)
-    file.refuse(fmt::format("{} of {} elements of {} are requested by no rank", map.elements - elements, map.elements,
-                            name));
+    file.refuse(
+        fmt::format("{} of {} elements of {} are requested by no rank", map.elements - elements, map.elements, name));
   return map;
 }
 

@@ -12,8 +12,8 @@ Part part_of(std::uint64_t particles, bool soa, std::uint64_t ranks, std::uint64
   Part part;
   std::uint64_t before = 0;  // bytes of a particle in the arrays before this one
   for (const std::uint64_t element : element_bytes) {
-    const std::uint64_t offset = soa ? particles * (ranks * before + rank * element)
-                                     : particles * (rank * particle_bytes + before);
+    const std::uint64_t offset =
+        soa ? particles * (ranks * before + rank * element) : particles * (rank * particle_bytes + before);
     part.add(std::vector<Run>{{.offset = offset, .length = particles * element}});
     before += element;
   }
@@ -40,11 +40,11 @@ Result<Workload> make(const Parameters& parameters, int ranks) {
 }  // namespace
 
 WorkloadKind hacc() {
-  return {"hacc",
-          "HACC-IO: nine arrays of particles, 38 bytes a particle",
-          {{"layout", "soa", "aos: rank after rank; soa: array after array"},
-           {"particles", "25000", "particles a rank"}},
-          make};
+  return {
+      "hacc",
+      "HACC-IO: nine arrays of particles, 38 bytes a particle",
+      {{"layout", "soa", "aos: rank after rank; soa: array after array"}, {"particles", "25000", "particles a rank"}},
+      make};
 }
 
 }  // namespace weir::bench

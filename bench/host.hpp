@@ -6,7 +6,7 @@ namespace weir::bench {
 
 /// How busy the machine is.
 struct HostState {
-  double load = 0;  ///< runnable processes, mean of the last minute
+  double load = 0;                              ///< runnable processes, mean of the last minute
   double busy_s = 0, steal_s = 0, total_s = 0;  ///< of all cores since the machine was started
   std::uint64_t available_bytes = 0;
 };

@@ -27,30 +27,30 @@ struct Request {
 /// One operation and step against one baseline, measured.
 struct Measurement {
   std::string operation;
-  std::string step;                             ///< "first", "repeated"
-  std::string formulation;                      ///< of the baseline
-  std::map<std::string, double> pretrial_s;     ///< median of each formulation tried
-  std::vector<double> weir_s, baseline_s;       ///< by pair
+  std::string step;                                           ///< "first", "repeated"
+  std::string formulation;                                    ///< of the baseline, the fastest
+  std::map<std::string, std::vector<double>> formulations_s;  ///< by block; one that was dropped has fewer
+  std::vector<double> weir_s, baseline_s;                     ///< by pair
   int warm_ups = 0;
-  std::vector<std::string> problems;            ///< runs whose contents were wrong
-  std::uint64_t peak_memory_bytes = 0;          ///< growth of the resident memory, of the rank where it is largest
+  std::vector<std::string> problems;               ///< runs whose contents were wrong
+  std::uint64_t peak_memory_bytes = 0;             ///< growth of the resident memory, of the rank where it is largest
   std::uint64_t buffer_bytes = 0, list_bytes = 0;  ///< as Weir reports them, of the rank where they are largest
-  double memcpy_s = 0;                          ///< copying all bytes once in one process
-  double plain_s = 0;                           ///< one process writing or reading the whole file by plain calls
-  double empty_s = 0;                           ///< a run that moves nothing; part of both sides' times
+  double memcpy_s = 0;                             ///< copying all bytes once in one process
+  double plain_s = 0;                              ///< one process writing or reading the whole file by plain calls
+  double empty_s = 0;                              ///< a run that moves nothing; part of both sides' times
 };
 
 struct Answer {
-  std::string phase;      ///< what is being done
-  double done = 0;        ///< 0 .. 1
+  std::string phase;  ///< what is being done
+  double done = 0;    ///< 0 .. 1
   std::vector<Measurement> measurements;
-  std::string mpi;        ///< the library's own words
+  std::string mpi;  ///< the library's own words
 };
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Request, workload, parameters, baseline, operations, directory, existing, pairs,
                                    budget_s, seed, settings, hints)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Measurement, operation, step, formulation, pretrial_s, weir_s, baseline_s, warm_ups,
-                                   problems, peak_memory_bytes, buffer_bytes, list_bytes, memcpy_s, plain_s,
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Measurement, operation, step, formulation, formulations_s, weir_s, baseline_s,
+                                   warm_ups, problems, peak_memory_bytes, buffer_bytes, list_bytes, memcpy_s, plain_s,
                                    empty_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Answer, phase, done, measurements, mpi)
 

@@ -34,28 +34,28 @@ std::string aligned(const std::vector<std::vector<std::string>>& lines) {
 }
 
 std::string times_table(const Results& results) {
-  std::vector<std::vector<std::string>> lines{
-      {"workload", "variant", "size", "operation", "step", "baseline", "Weir", "baseline", "ratio [low, high]",
-       "pairs", "verified"}};
+  std::vector<std::vector<std::string>> lines{{"workload", "variant", "size", "operation", "step", "baseline", "Weir",
+                                               "baseline", "ratio [low, high]", "pairs", "verified"}};
   for (const auto& entry : results.entries) {
     const Measurement& m = entry.measurement;
-    lines.push_back({results.workload.name, results.workload.variant, results.workload.size, m.operation, m.step,
-                     baseline_name(entry), format_seconds(median(m.weir_s)), format_seconds(median(m.baseline_s)),
-                     fmt::format("{:.2f} [{:.2f}, {:.2f}]", entry.ratio.ratio, entry.ratio.interval.low,
-                                 entry.ratio.interval.high),
-                     std::to_string(m.weir_s.size()), m.problems.empty() ? "yes" : "NO"});
+    lines.push_back(
+        {results.workload.name, results.workload.variant, results.workload.size, m.operation, m.step,
+         baseline_name(entry), format_seconds(median(m.weir_s)), format_seconds(median(m.baseline_s)),
+         fmt::format("{:.2f} [{:.2f}, {:.2f}]", entry.ratio.ratio, entry.ratio.interval.low, entry.ratio.interval.high),
+         std::to_string(m.weir_s.size()), m.problems.empty() ? "yes" : "NO"});
   }
   return aligned(lines);
 }
 
 std::string limits_table(const Results& results) {
   std::vector<std::vector<std::string>> lines{{"operation", "step", "beside", "one memcpy", "reached", "one process",
-                                               "reached", "empty run", "memory grew", "buffers", "lists", "load", "steal"}};
+                                               "reached", "empty run", "memory grew", "buffers", "lists", "load",
+                                               "steal"}};
   for (const auto& entry : results.entries) {
     const Measurement& m = entry.measurement;
     lines.push_back({m.operation, m.step, entry.baseline, format_seconds(m.memcpy_s), percent_of(m.memcpy_s, entry),
-                     format_seconds(m.plain_s), percent_of(m.plain_s, entry), format_seconds(m.empty_s), format_bytes(m.peak_memory_bytes),
-                     format_bytes(m.buffer_bytes), format_bytes(m.list_bytes),
+                     format_seconds(m.plain_s), percent_of(m.plain_s, entry), format_seconds(m.empty_s),
+                     format_bytes(m.peak_memory_bytes), format_bytes(m.buffer_bytes), format_bytes(m.list_bytes),
                      fmt::format("{:.1f} to {:.1f}", entry.before.load, entry.after.load),
                      fmt::format("{:.1f} %", steal_percent(entry.before, entry.after))});
   }
@@ -73,9 +73,13 @@ std::string notes(const Results& results) {
     if (m.empty_s > 0.25 * median(m.weir_s))
       text += fmt::format("{}: a run that moves nothing takes {}, so the ratio is nearer to 1 than the truth\n", what,
                           format_seconds(m.empty_s));
+    for (const auto& [formulation, times] : m.formulations_s)
+      if (times.size() < m.weir_s.size())
+        text += fmt::format("{}: '{}' took {} and was dropped after {} runs, as time was short\n", what, formulation,
+                            format_seconds(median(times)), times.size());
     if (!m.problems.empty())
-      text += fmt::format("{}: wrong contents in {} runs, the first: {}\n", what, m.problems.size(),
-                          m.problems.front());
+      text +=
+          fmt::format("{}: wrong contents in {} runs, the first: {}\n", what, m.problems.size(), m.problems.front());
   }
   for (const auto& failure : results.failures)
     text += fmt::format("the job beside {} failed: {}\n", failure.baseline, failure.problem);
@@ -103,7 +107,7 @@ nlohmann::ordered_json entry_json(const Workload& workload, const Results::Entry
           {"buffer_bytes", m.buffer_bytes},
           {"list_bytes", m.list_bytes},
           {"formulation", m.formulation},
-          {"pretrial_s", m.pretrial_s},
+          {"formulations_s", m.formulations_s},
           {"weir_s", m.weir_s},
           {"baseline_s", m.baseline_s},
           {"weir_median_s", median(m.weir_s)},

@@ -24,8 +24,8 @@ Part part_of(const std::vector<std::uint64_t>& block, const std::vector<std::uin
     return box;
   };
   Part part;
-  part.add(with_components(11, 0));                          // yspecies
-  part.add(with_components(3, 11 * points * value_bytes));   // u
+  part.add(with_components(11, 0));                         // yspecies
+  part.add(with_components(3, 11 * points * value_bytes));  // u
   part.decompositions.emplace_back(scalar);
   part.variables.push_back({2, 14 * points * value_bytes});  // pressure
   part.variables.push_back({2, 15 * points * value_bytes});  // temperature
@@ -36,15 +36,14 @@ Result<Workload> make(const Parameters& parameters, int ranks) {
   auto block = extents(parameters, "block", 3, 100'000);
   if (!block) return block.status();
   const auto points = (*block)[0] * (*block)[1] * (*block)[2];
-  return Workload{.name = "s3d",
-                  .variant = "block",
-                  .size = parameters.at("block"),
-                  .unit = "points a rank",
-                  .ranks = ranks,
-                  .file_bytes = points * point_bytes * static_cast<std::uint64_t>(ranks),
-                  .part = [block = *block, grid = process_grid(ranks, 3)](int rank) {
-                    return part_of(block, grid, rank);
-                  }};
+  return Workload{
+      .name = "s3d",
+      .variant = "block",
+      .size = parameters.at("block"),
+      .unit = "points a rank",
+      .ranks = ranks,
+      .file_bytes = points * point_bytes * static_cast<std::uint64_t>(ranks),
+      .part = [block = *block, grid = process_grid(ranks, 3)](int rank) { return part_of(block, grid, rank); }};
 }
 
 }  // namespace

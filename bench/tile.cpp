@@ -14,8 +14,7 @@ Result<Workload> make(const Parameters& parameters, int ranks) {
   auto overlap = number(parameters, "overlap", 0, 1'000'000);
   if (!overlap) return overlap.status();
   if (*overlap >= std::min((*size)[0], (*size)[1]))
-    return problem(Code::invalid,
-                   fmt::format("--overlap is {} elements, --tile {}", *overlap, parameters.at("tile")),
+    return problem(Code::invalid, fmt::format("--overlap is {} elements, --tile {}", *overlap, parameters.at("tile")),
                    "let tiles overlap by less than their shorter side");
   Box first{.array = {}, .start = {0, 0}, .size = *size, .element = *element, .at = 0};
   const auto grid = process_grid(ranks, 2);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <thread>
 
 #include "collective.hpp"
@@ -80,11 +81,7 @@ double Trial::timed(const std::function<void()>& work) {
 
 Comparison::Comparison(MPI_Comm communicator, Trial& trial, Mover& weir, std::vector<Mover*> formulations,
                        std::uint64_t seed)
-    : communicator_{communicator},
-      trial_{trial},
-      weir_{weir},
-      formulations_{std::move(formulations)},
-      random_{seed} {}
+    : communicator_{communicator}, trial_{trial}, weir_{weir}, formulations_{std::move(formulations)}, random_{seed} {}
 
 double Comparison::timed(Mover& mover, Measurement& result, Operation operation, StepKind step) {
   const auto [seconds, problem] = trial_.run(mover, operation, step);
@@ -92,62 +89,63 @@ double Comparison::timed(Mover& mover, Measurement& result, Operation operation,
   return seconds;
 }
 
-Mover& Comparison::choose(Measurement& result, Operation operation, StepKind step, double budget_s) {
-  constexpr int runs = 3;
-  constexpr double hopeless = 3;  // a formulation so many times slower than the fastest is not tried again
-  std::vector<std::vector<double>> times(formulations_.size());
-  const auto best = [&] {
-    double fastest = median(times.front());
-    for (const auto& list : times) fastest = std::min(fastest, median(list));
-    return fastest;
-  };
-  const double start = now();
-  for (int i = 0; i < runs && formulations_.size() > 1; ++i) {
-    if (i > 0 && broadcast(communicator_, now() - start) > budget_s / 4) break;
-    for (std::size_t f = 0; f < formulations_.size(); ++f)
-      times[f].push_back(timed(*formulations_[f], result, operation, step));
-    for (std::size_t f = formulations_.size(); f-- > 0;) {
-      result.pretrial_s[formulations_[f]->name()] = median(times[f]);
-      if (median(times[f]) <= hopeless * best()) continue;
-      formulations_.erase(formulations_.begin() + static_cast<std::ptrdiff_t>(f));
-      times.erase(times.begin() + static_cast<std::ptrdiff_t>(f));
-    }
+double Comparison::drop_hopeless(Measurement& result, Times& times) {
+  constexpr double hopeless = 3;  // its fastest run took so many times the slowest of another
+  double saved_s = 0;
+  for (std::size_t f = formulations_.size(); f-- > 0;) {
+    const double fastest = std::ranges::min(times[f]);
+    if (std::ranges::none_of(times, [&](const auto& other) { return fastest > hopeless * std::ranges::max(other); }))
+      continue;
+    saved_s += times[f].back();
+    result.formulations_s[formulations_[f]->name()] = times[f];
+    formulations_.erase(formulations_.begin() + static_cast<std::ptrdiff_t>(f));
+    times.erase(times.begin() + static_cast<std::ptrdiff_t>(f));
   }
-  const auto slower = [&](const auto& a, const auto& b) { return median(a) < median(b); };
-  return *formulations_[static_cast<std::size_t>(std::ranges::min_element(times, slower) - times.begin())];
+  return saved_s;
 }
 
 Measurement Comparison::measure(Operation operation, StepKind step, int pairs, double budget_s,
                                 const Progress& progress) {
   constexpr int least_pairs = 3;
   const double start = now();
-  const auto elapsed = [&] { return broadcast(communicator_, now() - start); };
-
   Measurement result;
   result.operation = name(operation);
   result.step = name(step);
   result.warm_ups = 2;
-  Mover& baseline = choose(result, operation, step, budget_s);
-  result.formulation = baseline.name();
 
-  const double chosen_after = elapsed();
+  Times times(formulations_.size());
+  double used = 0;
+  double block_s = 0;
   for (int done = 0;; ++done) {
-    const double used = elapsed();
-    const double a_pair = done > 0 ? (used - chosen_after) / done : 0;
-    // The pre-trial was a warm-up, too, so that none is left when time is short.
-    if (done < result.warm_ups && used + a_pair * (least_pairs + 1) > budget_s) result.warm_ups = done;
+    const double before = used;
+    used = broadcast(communicator_, now() - start);
+    block_s = used - before;
+    const bool short_of_time = used + block_s * (pairs + result.warm_ups - done) > budget_s;
+    if (done > 0 && short_of_time) block_s -= drop_hopeless(result, times);
+    if (done < result.warm_ups && used + block_s * (least_pairs + 1) > budget_s) result.warm_ups = done;
     const int counted = done - result.warm_ups;
-    if (counted >= pairs || (counted >= least_pairs && used + a_pair > budget_s)) break;
+    if (counted >= pairs || (counted >= least_pairs && used + block_s > budget_s)) break;
     progress(static_cast<double>(done) / (pairs + result.warm_ups));
 
-    const bool weir_first = random_() % 2 == 0;
-    double weir_s = weir_first ? timed(weir_, result, operation, step) : 0;
-    const double baseline_s = timed(baseline, result, operation, step);
-    if (!weir_first) weir_s = timed(weir_, result, operation, step);
-    if (counted < 0) continue;
-    result.weir_s.push_back(weir_s);
-    result.baseline_s.push_back(baseline_s);
+    std::vector<std::size_t> order(formulations_.size() + 1);
+    std::iota(order.begin(), order.end(), 0U);
+    std::ranges::shuffle(order, random_);
+    for (const std::size_t next : order) {
+      const bool weir = next == formulations_.size();
+      const double seconds = timed(weir ? weir_ : *formulations_[next], result, operation, step);
+      (weir ? result.weir_s : times[next]).push_back(seconds);
+    }
   }
+
+  const auto without_warm_ups = [&](std::vector<double>& list) {
+    list.erase(list.begin(), list.begin() + result.warm_ups);
+  };
+  without_warm_ups(result.weir_s);
+  std::ranges::for_each(times, without_warm_ups);
+  for (std::size_t f = 0; f < formulations_.size(); ++f) result.formulations_s[formulations_[f]->name()] = times[f];
+  const auto best = std::ranges::min_element(times, {}, [](const auto& list) { return median(list); });
+  result.baseline_s = *best;
+  result.formulation = formulations_[static_cast<std::size_t>(best - times.begin())]->name();
   return result;
 }
 

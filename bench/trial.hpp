@@ -32,13 +32,14 @@ class Trial {
   Buffers buffers_;
   Scene scene_;
   std::uint64_t file_bytes_;
-  std::uint64_t seed_;            ///< of the last run
-  std::uint64_t contents_ = 0;    ///< the seed of what the file holds; 0: not made for reading
+  std::uint64_t seed_;          ///< of the last run
+  std::uint64_t contents_ = 0;  ///< the seed of what the file holds; 0: not made for reading
   bool file_there_ = false;
-  bool one_clock_ = false;        ///< all ranks on one node; else a barrier ends the time, as clocks do not agree
+  bool one_clock_ = false;  ///< all ranks on one node; else a barrier ends the time, as clocks do not agree
 };
 
-/// Weir against the formulations of a baseline: chooses the faster one, then runs pairs in random order.
+/// Weir against the formulations of a baseline, all in every block, in random order. The baseline is the formulation
+/// with the least median: the choice is made with all the data, since a short trial can be wrong, in Weir's favour.
 class Comparison {
  public:
   /// Told how much is done, 0 .. 1, on every rank.
@@ -51,12 +52,14 @@ class Comparison {
 
  private:
   double timed(Mover& mover, Measurement& result, Operation operation, StepKind step);
-  Mover& choose(Measurement& result, Operation operation, StepKind step, double budget_s);
+  using Times = std::vector<std::vector<double>>;  ///< of each formulation
+  /// Returns the seconds that a block will take less.
+  double drop_hopeless(Measurement& result, Times& times);
 
   MPI_Comm communicator_;
   Trial& trial_;
   Mover& weir_;
-  std::vector<Mover*> formulations_;  ///< without those that were far slower
+  std::vector<Mover*> formulations_;  ///< without those that were dropped as time was short
   std::mt19937_64 random_;
 };
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-
 #include <weir/weir.hpp>
 
 #include "mover.hpp"

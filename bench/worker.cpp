@@ -49,8 +49,7 @@ class Job {
     const double start = now();
     const auto total = static_cast<double>(2 * request_.operations.size());
     tell("limits", 0, {});
-    const Limits limits =
-        measure_limits(communicator_, trial_.scene().path, workload_.file_bytes, request_.existing);
+    const Limits limits = measure_limits(communicator_, trial_.scene().path, workload_.file_bytes, request_.existing);
     const double empty_s = trial_.empty_run();
     double done = 0;
     for (const std::string& operation_name : request_.operations) {
@@ -60,9 +59,8 @@ class Job {
         const std::string phase = fmt::format("{} {}", operation_name, name(step));
         const double left_s = request_.budget_s - broadcast(communicator_, now() - start);
         const MemoryUse memory = measure_memory(operation, step);
-        Measurement measurement =
-            comparison.measure(operation, step, request_.pairs, left_s / (total - done),
-                               [&](double part) { tell(phase, (done + part) / total, {}); });
+        Measurement measurement = comparison.measure(operation, step, request_.pairs, left_s / (total - done),
+                                                     [&](double part) { tell(phase, (done + part) / total, {}); });
         if (!memory.problem.empty()) measurement.problems.push_back("weir: " + memory.problem);
         measurement.peak_memory_bytes = memory.peak_growth;
         measurement.buffer_bytes = memory.buffers;

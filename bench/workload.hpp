@@ -7,7 +7,6 @@
 #include <string_view>
 #include <variant>
 #include <vector>
-
 #include <weir/declaration.hpp>
 
 /// What applications move, told without moving it: usable from the benchmark, the simulator and the tests.

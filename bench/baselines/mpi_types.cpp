@@ -19,9 +19,9 @@ Type::Type(MPI_Datatype type) : type_{type} { check_mpi(MPI_Type_commit(&type_),
 
 Type Type::hindexed(const std::vector<int>& lengths, const std::vector<MPI_Aint>& displacements) {
   MPI_Datatype type = MPI_BYTE;
-  check_mpi(MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), displacements.data(), MPI_BYTE,
-                                     &type),
-            "make a datatype");
+  check_mpi(
+      MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), displacements.data(), MPI_BYTE, &type),
+      "make a datatype");
   return Type{type};
 }
 

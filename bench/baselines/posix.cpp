@@ -9,9 +9,7 @@
 namespace weir::bench {
 namespace {
 
-[[noreturn]] void fail(int error, const std::string& action) {
-  throw Error{system_problem(error, action)};
-}
+[[noreturn]] void fail(int error, const std::string& action) { throw Error{system_problem(error, action)}; }
 
 class PosixPieces : public Mover {
  public:

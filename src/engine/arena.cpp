@@ -36,6 +36,10 @@ std::uint64_t ArenaShape::data_bytes() const noexcept {
   return aggregator_bytes + landing_bytes * landings + relays.size() * relay_chunk * Placement::relay_buffers;
 }
 
+std::uint64_t ArenaShape::whole_bytes() const noexcept {
+  return data_bytes() ? control_bytes + data_bytes() : 0;
+}
+
 Arena::~Arena() {
   int finalized = 0;
   MPI_Finalized(&finalized);
@@ -53,16 +57,32 @@ Status Arena::reserve(const Layout& layout) {
     return problem(Code::invalid, fmt::format("cannot relay {} domains through rank {}: at most {} buffers a rank",
                                               shape.relays.size(), team_->rank(), ArenaShape::most_slots),
                    "lower plan.aggregators");
-  const std::uint64_t wanted = shape.data_bytes() ? ArenaShape::control_bytes + shape.data_bytes() : 0;
-  if (wanted > size_) {
+  const std::uint64_t wanted = shape.whole_bytes();
+  moved_ = wanted > size_;
+  if (moved_) {
     if (Status status = team_->provide(segment_, wanted); !status.ok()) return status;
     size_ = wanted;
   }
   return {};
 }
 
-Status Arena::connect(const Layout& layout) {
-  fitting_.clear();
+bool Arena::large_enough(const Layout& layout) const {
+  return ArenaShape::of(layout, team_->nodes(), team_->rank()).whole_bytes() <= size_;
+}
+
+void Arena::give_back() noexcept {
+  taken_ = bound_ = false;
+  planned_buffers_ = 0;
+}
+
+void Arena::bind(std::uint64_t plan_serial, std::uint64_t buffer_bytes) {
+  fitting_.insert(plan_serial);
+  bound_ = true;
+  planned_buffers_ = std::max(planned_buffers_, buffer_bytes);
+}
+
+Status Arena::connect(const Layout& layout, bool moved) {
+  if (moved) fitting_.clear();
   bases_.resize(static_cast<std::size_t>(team_->local_size()));
   for (int local = 0; local < team_->local_size(); ++local) {
     const int rank = team_->nodes().ranks_on[team_->node()][local];
@@ -74,16 +94,16 @@ Status Arena::connect(const Layout& layout) {
   return {};
 }
 
-void Arena::link(bool one_sided) {
+void Arena::link(bool one_sided, bool moved) {
   if (communicator_ == MPI_COMM_NULL) {
     MPI_Comm_dup(team_->communicator(), &communicator_);
     MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
   }
-  if (!one_sided) return;
-  if (window_ != MPI_WIN_NULL) {
+  if (window_ != MPI_WIN_NULL && moved) {
     MPI_Win_unlock_all(window_);
     MPI_Win_free(&window_);
   }
+  if (!one_sided || window_ != MPI_WIN_NULL) return;
   MPI_Win_create(const_cast<std::byte*>(base()), static_cast<MPI_Aint>(base() ? size_ : 0), 1, MPI_INFO_NULL,
                  communicator_, &window_);
   MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);

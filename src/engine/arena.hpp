@@ -23,7 +23,8 @@ struct ArenaShape {
   std::uint64_t buffer_size = 0;
 
   static ArenaShape of(const Layout& layout, const NodeMap& nodes, int rank);
-  [[nodiscard]] std::uint64_t data_bytes() const noexcept;
+  [[nodiscard]] std::uint64_t data_bytes() const noexcept;   ///< of the buffers
+  [[nodiscard]] std::uint64_t whole_bytes() const noexcept;  ///< with controls; 0 when it has no buffers
   /// What lies before the buffers: one control for each slot.
   static constexpr std::uint64_t control_bytes = 64 << 10;
   static constexpr std::uint32_t most_slots = control_bytes / sizeof(SlotControl);
@@ -41,10 +42,12 @@ class Arena {
 
   /// Makes this rank's part large enough. Local; an agreement must follow before `connect`.
   Status reserve(const Layout& layout);
-  /// Maps the parts of the other ranks of this node, after the agreement.
-  Status connect(const Layout& layout);
-  /// The communicator, and for one-sided exchange the window, of messages between nodes. Collective.
-  void link(bool one_sided);
+  /// Maps the parts of the other ranks of this node, after the agreement; `moved` on any rank.
+  Status connect(const Layout& layout, bool moved);
+  /// Whether this rank's part was allocated anew by the last `reserve`.
+  [[nodiscard]] bool moved() const noexcept { return moved_; }
+  /// The communicator, and for one-sided exchange the window, of messages between nodes; `moved` on any rank. Collective.
+  void link(bool one_sided, bool moved);
 
   [[nodiscard]] Channel aggregator_channel(const Layout& layout, int rank) const;
   [[nodiscard]] Channel relay_channel(const Layout& layout, int rank, std::uint32_t domain) const;
@@ -55,17 +58,28 @@ class Arena {
   [[nodiscard]] const std::byte* base() const noexcept { return bases_.empty() ? nullptr : bases_[team_->local_rank()]; }
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
-  /// Whether `reserve`, `connect` and `link` were done for a plan, and nothing has moved since.
-  [[nodiscard]] bool fits(std::uint64_t plan_serial) const noexcept { return fitting_.count(plan_serial) > 0; }
-  void now_fits(std::uint64_t plan_serial) { fitting_.insert(plan_serial); }
+  /// Whether this rank's part needs no more memory for a plan.
+  [[nodiscard]] bool large_enough(const Layout& layout) const;
 
-  bool in_use = false;
-  std::uint64_t planned_buffers = 0;  ///< bytes that the plans of its file need on an aggregator; same on all ranks
+  // --- who has it: the same on all ranks ---
+  void take() noexcept { taken_ = true; }
+  [[nodiscard]] bool taken() const noexcept { return taken_; }
+  void give_back() noexcept;
+  /// It is now fit for a plan, whose aggregators use so much of plan.memory.
+  void bind(std::uint64_t plan_serial, std::uint64_t buffer_bytes);
+  [[nodiscard]] bool fits(std::uint64_t plan_serial) const noexcept { return fitting_.count(plan_serial) > 0; }
+  /// Whether some step may hold pointers into it.
+  [[nodiscard]] bool bound() const noexcept { return bound_; }
+  [[nodiscard]] std::uint64_t planned_buffers() const noexcept { return planned_buffers_; }
 
  private:
   Team* team_;
   int segment_;
   std::uint64_t size_ = 0;
+  bool moved_ = false;
+  bool taken_ = false;
+  bool bound_ = false;
+  std::uint64_t planned_buffers_ = 0;
   std::vector<std::byte*> bases_;  // by local rank
   std::set<std::uint64_t> fitting_;
   MPI_Comm communicator_ = MPI_COMM_NULL;

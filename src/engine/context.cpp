@@ -115,18 +115,18 @@ void Context::Impl::drain() noexcept {
 
 Arena* Context::Impl::take_arena() {
   for (auto& arena : arenas)
-    if (!arena->in_use) return arena->in_use = true, arena.get();
+    if (!arena->taken()) return arena->take(), arena.get();
   const int segment = Team::first_free_segment + static_cast<int>(arenas.size());
   if (segment >= Team::segments) return nullptr;
   arenas.push_back(std::make_unique<Arena>(*team, segment));
-  arenas.back()->in_use = true;
+  arenas.back()->take();
   return arenas.back().get();
 }
 
 std::uint64_t Context::Impl::memory_in_use() const noexcept {
   std::uint64_t total = 0;
   for (const auto& arena : arenas)
-    if (arena->in_use) total += arena->planned_buffers;
+    total += arena->planned_buffers();
   return total;
 }
 

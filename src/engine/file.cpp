@@ -73,10 +73,9 @@ Status File::Impl::open_here(Call call) {
     return result;
   }
   replaces_ = all.most != 0;
-  arena = weir.take_arena();
-  if (!arena)
-    return problem(Code::too_many_files, fmt::format("cannot {} '{}': {} files are open in this context", name(call),
-                                                     path, weir.arenas.size()), "close some first");
+  Arena* arena = weir.take_arena();
+  if (!arena) return too_many_files();
+  arenas.push_back(arena);
   closed = false;
   return {};
 }
@@ -142,7 +141,7 @@ Result<Step> File::Impl::declare(const Declaration& declaration) {
   Result<RankDeclaration> own{Status{}};
   try {
     request.limits = PlanLimits::of(settings);
-    const std::uint64_t elsewhere = weir.memory_in_use() - arena->planned_buffers;
+    const std::uint64_t elsewhere = weir.memory_in_use() - arenas.back()->planned_buffers();
     request.limits.memory = request.limits.memory > elsewhere ? request.limits.memory - elsewhere : 0;
     if (weir.team->rank() == 0) request.storage = system->traits(work);
     own = RankDeclaration::of(declaration);
@@ -210,25 +209,46 @@ Status File::Impl::check_idle() const {
 }
 
 Result<Step> File::Impl::step_of(const Plan& plan, std::uint64_t shift) {
-  if (Status status = prepare(*plan.impl()); !status.ok()) return status;
+  auto arena = arena_for(*plan.impl());
+  if (!arena) return arena.status();
   ++steps;
-  return Step{std::make_shared<Step::Impl>(shared_from_this(), plan, shift)};
+  return Step{std::make_shared<Step::Impl>(shared_from_this(), plan, **arena, shift)};
 }
 
-Status File::Impl::prepare(const Plan::Impl& plan) {
+Result<Arena*> File::Impl::arena_for(const Plan::Impl& plan) {
   const Layout& layout = plan.plan.layout;
-  if (layout.placement.mode == Mode::direct || arena->fits(plan.serial)) return {};
+  if (layout.placement.mode == Mode::direct) return arenas.front();
+  for (Arena* arena : arenas)
+    if (arena->fits(plan.serial)) return arena;
   Context::Impl& weir = *context;
-  const bool one_sided = settings.text("exchange.between_nodes") == "one-sided";
-  Status status = arena->reserve(layout);
-  if (status = weir.agree(Call::declare, serial, status); !status.ok()) return status;
-  status = arena->connect(layout);
-  if (status = weir.agree(Call::declare, serial, status); !status.ok()) return status;
-  if (weir.team->nodes().nodes() > 1) arena->link(one_sided);
-  arena->planned_buffers =
-      std::max(arena->planned_buffers, layout.placement.buffer_size * layout.placement.buffers);
-  arena->now_fits(plan.serial);
-  return {};
+  // Buffers that a step uses never move: a larger plan gets an arena of its own.
+  Arena* arena = arenas.back();
+  if (arena->bound()) {
+    Outcome outcome;
+    outcome.most = arena->large_enough(layout) ? 0 : 1;
+    const Outcome& all = weir.agree(outcome, Call::declare, serial);
+    if (Status status = agreed(all); !status.ok()) return status;
+    if (all.most != 0) {
+      arena = weir.take_arena();
+      if (!arena) return too_many_files();
+      arenas.push_back(arena);
+    }
+  }
+  Outcome outcome;
+  outcome.fail(arena->reserve(layout), weir.team->rank());
+  outcome.most = arena->moved() ? 1 : 0;
+  const Outcome& all = weir.agree(outcome, Call::declare, serial);
+  if (Status status = agreed(all); !status.ok()) return status;
+  const bool moved = all.most != 0;
+  if (Status status = weir.agree(Call::declare, serial, arena->connect(layout, moved)); !status.ok()) return status;
+  if (weir.team->nodes().nodes() > 1) arena->link(settings.text("exchange.between_nodes") == "one-sided", moved);
+  arena->bind(plan.serial, layout.placement.buffer_size * layout.placement.buffers);
+  return arena;
+}
+
+Status File::Impl::too_many_files() const {
+  return problem(Code::too_many_files, fmt::format("cannot open '{}': {} files are open in this context", path,
+                                                   context->arenas.size()), "close some first");
 }
 
 Status File::Impl::sync() {
@@ -265,8 +285,7 @@ Status File::Impl::close() {
     }
     if (const Status last = weir.agree(Call::close, serial, mine); status.ok()) status = last;
   }
-  arena->in_use = false;
-  arena->planned_buffers = 0;
+  for (Arena* arena : arenas) arena->give_back();
   return status;
 }
 

@@ -17,7 +17,7 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   std::string work;      ///< where the data goes until `close`
   OpenMode mode = OpenMode::read;
   std::uint64_t serial = 0;
-  Arena* arena = nullptr;
+  std::vector<Arena*> arenas;    ///< buffers of its steps; the last one is for new plans
   bool closed = false;
   std::size_t failed_steps = 0;  ///< steps whose last pass failed
   std::size_t steps = 0;         ///< made so far; data moves before `finish` only while there is one
@@ -50,8 +50,9 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   Status open_here(Call call);
   Status attempt_open(Call call, Outcome& outcome);
   Result<Step> step_of(const Plan& plan, std::uint64_t shift);
-  /// Makes the arena fit for a plan on every rank. Collective.
-  Status prepare(const Plan::Impl& plan);
+  /// Buffers fit for a plan on every rank. Collective.
+  Result<Arena*> arena_for(const Plan::Impl& plan);
+  [[nodiscard]] Status too_many_files() const;
   void abandon() noexcept;
 
   std::unique_ptr<Storage> storage_;

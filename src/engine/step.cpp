@@ -19,20 +19,20 @@ constexpr std::uint64_t worth_moving = 256 << 10;
 /// Stands for the memory of variables that have no bytes.
 std::byte nothing;
 
-std::unique_ptr<Link> make_link(const File::Impl& file, const RankPlan& plan) {
+std::unique_ptr<Link> make_link(const File::Impl& file, const RankPlan& plan, const Arena& arena) {
   if (!plan.node) return nullptr;
   if (file.settings.text("exchange.between_nodes") == "one-sided")
-    return std::make_unique<OneSidedLink>(file.arena->communicator(), file.arena->window(), file.arena->base());
-  return std::make_unique<TwoSidedLink>(file.arena->communicator());
+    return std::make_unique<OneSidedLink>(arena.communicator(), arena.window(), arena.base());
+  return std::make_unique<TwoSidedLink>(arena.communicator());
 }
 
 }  // namespace
 
-Step::Impl::Impl(std::shared_ptr<File::Impl> file, Plan plan, std::uint64_t shift)
+Step::Impl::Impl(std::shared_ptr<File::Impl> file, Plan plan, Arena& arena, std::uint64_t shift)
     : file_{std::move(file)},
       plan_{std::move(plan)},
-      link_{make_link(*file_, own())},
-      pass_{*file_->context->team, own(), *file_->arena, *file_, shift, file_->path, link_.get(), {}, {}},
+      link_{make_link(*file_, own(), arena)},
+      pass_{*file_->context->team, own(), arena, *file_, shift, file_->path, link_.get(), {}, {}},
       memory_(own().declaration.variables.size()) {
   if (own().layout.placement.mode == Mode::direct) {
     direct_.emplace(pass_);

@@ -13,7 +13,7 @@
 namespace weir {
 
 struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
-  Impl(std::shared_ptr<File::Impl> file, Plan plan, std::uint64_t shift);
+  Impl(std::shared_ptr<File::Impl> file, Plan plan, Arena& arena, std::uint64_t shift);
   ~Impl();
 
   Status give(int variable, std::byte* data, std::uint64_t bytes, Direction direction);

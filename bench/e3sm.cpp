@@ -104,7 +104,7 @@ const std::vector<WorkloadKind::Parameter> map_parameter{
 }  // namespace
 
 WorkloadKind e3sm_f() {
-  return {"e3sm-f", "E3SM atmosphere: 387 variables, two million pieces of 4 bytes", map_parameter,
+  return {"e3sm-f", "E3SM atmosphere: 387 variables, 4.2 million requests of mostly 4 bytes", map_parameter,
           [](const Parameters& parameters, int ranks) { return make("f", f_case, parameters, ranks); }};
 }
 

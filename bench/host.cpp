@@ -1,7 +1,9 @@
 #include "host.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 
@@ -25,6 +27,11 @@ HostState host_state() {
     if (column != 3 && column != 4) state.busy_s += seconds;
   }
 
+  rusage usage{};
+  ::getrusage(RUSAGE_CHILDREN, &usage);
+  for (const timeval& time : {usage.ru_utime, usage.ru_stime})
+    state.jobs_s += static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+
   std::ifstream memory{"/proc/meminfo"};
   while (memory >> word)
     if (word == "MemAvailable:" && memory >> state.available_bytes) state.available_bytes *= 1024;
@@ -34,6 +41,12 @@ HostState host_state() {
 double steal_percent(const HostState& before, const HostState& after) {
   const double total = after.total_s - before.total_s;
   return total > 0 ? 100 * (after.steal_s - before.steal_s) / total : 0;
+}
+
+double others_percent(const HostState& before, const HostState& after) {
+  const double total = after.total_s - before.total_s;
+  const double others = after.busy_s - before.busy_s - (after.jobs_s - before.jobs_s);
+  return total > 0 ? std::max(0.0, 100 * others / total) : 0;
 }
 
 }  // namespace weir::bench

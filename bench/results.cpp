@@ -21,9 +21,11 @@ std::string baseline_name(const Results::Entry& entry) {
 
 /// Lines of cells, each column as wide as its widest cell.
 std::string aligned(const std::vector<std::vector<std::string>>& lines) {
-  std::vector<std::size_t> widths(lines.front().size());
-  for (const auto& line : lines)
+  std::vector<std::size_t> widths;
+  for (const auto& line : lines) {
+    widths.resize(std::max(widths.size(), line.size()));
     for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
+  }
   std::string text;
   for (const auto& line : lines) {
     std::string row;
@@ -50,14 +52,15 @@ std::string times_table(const Results& results) {
 std::string limits_table(const Results& results) {
   std::vector<std::vector<std::string>> lines{{"operation", "step", "beside", "one memcpy", "reached", "one process",
                                                "reached", "empty run", "memory grew", "buffers", "lists", "load",
-                                               "steal"}};
+                                               "steal", "others"}};
   for (const auto& entry : results.entries) {
     const Measurement& m = entry.measurement;
     lines.push_back({m.operation, m.step, entry.baseline, format_seconds(m.memcpy_s), percent_of(m.memcpy_s, entry),
                      format_seconds(m.plain_s), percent_of(m.plain_s, entry), format_seconds(m.empty_s),
                      format_bytes(m.peak_memory_bytes), format_bytes(m.buffer_bytes), format_bytes(m.list_bytes),
                      fmt::format("{:.1f} to {:.1f}", entry.before.load, entry.after.load),
-                     fmt::format("{:.1f} %", steal_percent(entry.before, entry.after))});
+                     fmt::format("{:.1f} %", steal_percent(entry.before, entry.after)),
+                     fmt::format("{:.0f} %", entry.others_percent)});
   }
   return aligned(lines);
 }
@@ -81,6 +84,12 @@ std::string notes(const Results& results) {
       text +=
           fmt::format("{}: wrong contents in {} runs, the first: {}\n", what, m.problems.size(), m.problems.front());
   }
+  double busiest = 0;
+  for (const auto& entry : results.entries) busiest = std::max(busiest, entry.others_percent);
+  if (busiest > 5)
+    text += fmt::format(
+        "other programs took up to {:.0f} % of the machine: this slows the sides unequally, repeat when it is quiet\n",
+        busiest);
   for (const auto& failure : results.failures)
     text += fmt::format("the job beside {} failed: {}\n", failure.baseline, failure.problem);
   return text;
@@ -117,7 +126,8 @@ nlohmann::ordered_json entry_json(const Workload& workload, const Results::Entry
           {"machine",
            {{"before", nlohmann::json(entry.before)},
             {"after", nlohmann::json(entry.after)},
-            {"steal_percent", steal_percent(entry.before, entry.after)}}},
+            {"steal_percent", steal_percent(entry.before, entry.after)},
+            {"others_percent", entry.others_percent}}},
           {"problems", m.problems}};
 }
 
@@ -125,7 +135,13 @@ nlohmann::ordered_json entry_json(const Workload& workload, const Results::Entry
 
 void Results::add(const std::string& baseline, const Measurement& measurement, const HostState& before,
                   const HostState& after) {
-  entries.push_back({baseline, measurement, ratio_of_pairs(measurement.baseline_s, measurement.weir_s), before, after});
+  entries.push_back(
+      {baseline, measurement, ratio_of_pairs(measurement.baseline_s, measurement.weir_s), before, after, 0});
+}
+
+void Results::end_job(const std::string& baseline, double others_percent) {
+  for (Entry& entry : entries)
+    if (entry.baseline == baseline) entry.others_percent = others_percent;
 }
 
 bool Results::right() const {

@@ -18,6 +18,7 @@ struct Results {
     Measurement measurement;
     Ratio ratio;  ///< baseline's time over Weir's
     HostState before, after;
+    double others_percent = 0;  ///< of the machine, used by other programs during the job
   };
   struct Failure {
     std::string baseline;
@@ -32,6 +33,8 @@ struct Results {
 
   void add(const std::string& baseline, const Measurement& measurement, const HostState& before,
            const HostState& after);
+  /// The job beside `baseline` has ended.
+  void end_job(const std::string& baseline, double others_percent);
   /// Every run moved the right bytes and every job was finished.
   [[nodiscard]] bool right() const;
 };

@@ -18,6 +18,10 @@ void WeirMover::prepare(const Scene& scene, Operation operation, StepKind step) 
 }
 
 Result<File> WeirMover::open(const Scene& scene, Operation operation) {
+  if (plan_) {
+    if (operation == Operation::read) return context_->open(scene.path, *plan_);
+    return scene.existing ? context_->update(scene.path, *plan_) : context_->create(scene.path, *plan_);
+  }
   if (operation == Operation::read) return context_->open(scene.path);
   return scene.existing ? context_->update(scene.path) : context_->create(scene.path);
 }
@@ -25,7 +29,7 @@ Result<File> WeirMover::open(const Scene& scene, Operation operation) {
 void WeirMover::move(const Scene& scene, Operation operation) {
   const Buffers& buffers = scene.buffers;
   File file = open(scene, operation).value();
-  Step step = (plan_ ? file.step(*plan_) : file.declare(declaration(buffers.part()))).value();
+  Step step = (plan_ ? file.step() : file.declare(declaration(buffers.part()))).value();
   for (std::size_t v = 0; v < buffers.variables(); ++v) {
     const auto variable = static_cast<int>(v);
     (operation == Operation::write ? step.write(variable, buffers.data(v), buffers.bytes(v))

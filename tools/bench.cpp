@@ -124,7 +124,8 @@ std::string worker_path() {
 
 void run_against(const bench::Baseline& baseline, const std::vector<std::string>& command, const Progress& progress,
                  bench::Results& results) {
-  bench::HostState before = bench::host_state();
+  const bench::HostState start = bench::host_state();
+  bench::HostState before = start;
   std::size_t expected = 2 * results.request.operations.size();
   const auto each = [&](const bench::Answer& answer) {
     results.mpi = answer.mpi;
@@ -138,6 +139,7 @@ void run_against(const bench::Baseline& baseline, const std::vector<std::string>
   };
   const double silence_s = std::max(600.0, 2 * results.request.budget_s);
   std::string problem = bench::run_job(command, results.request, silence_s, each);
+  results.end_job(baseline.name, bench::others_percent(start, bench::host_state()));
   if (problem.empty() && expected > 0) problem = fmt::format("{} of its measurements are missing", expected);
   if (!problem.empty()) results.failures.push_back({baseline.name, problem});
 }

@@ -95,6 +95,8 @@ class File {
   Result<Step> declare(const Declaration& declaration);
   /// A step of an existing plan, all offsets moved by `shift` bytes. Collective.
   Result<Step> step(const Plan& plan, std::uint64_t shift = 0);
+  /// A step of the plan that the file was opened with.
+  Result<Step> step(std::uint64_t shift = 0);
 
   /// What is accepted becomes durable: file and directory are synced. Collective.
   Status sync();
@@ -125,6 +127,11 @@ class Context {
   Result<File> open(const std::string& path, const Settings& settings = {});
   /// An existing file for writing in place. Collective.
   Result<File> update(const std::string& path, const Settings& settings = {});
+
+  /// The same for a file whose steps all have one plan, made earlier: `File::step()` then needs no communication.
+  Result<File> create(const std::string& path, const Plan& plan, const Settings& settings = {});
+  Result<File> open(const std::string& path, const Plan& plan, const Settings& settings = {});
+  Result<File> update(const std::string& path, const Plan& plan, const Settings& settings = {});
 
   /// A plan saved earlier by as many ranks. Collective.
   Result<Plan> load_plan(const std::string& path);

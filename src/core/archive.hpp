@@ -64,6 +64,7 @@ class Reader {
     return {characters.begin(), characters.end()};
   }
   [[nodiscard]] bool ok() const noexcept { return ok_; }
+  [[nodiscard]] std::uint64_t position() const noexcept { return at_; }
   [[nodiscard]] bool at_end() const noexcept { return at_ == data_.size(); }
 
  private:

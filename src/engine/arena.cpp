@@ -58,8 +58,8 @@ Status Arena::reserve(const Layout& layout) {
                                               shape.relays.size(), team_->rank(), ArenaShape::most_slots),
                    "lower plan.aggregators");
   const std::uint64_t wanted = shape.whole_bytes();
-  moved_ = wanted > size_;
-  if (moved_) {
+  if (wanted > size_) {
+    moved_ = true;
     if (Status status = team_->provide(segment_, wanted); !status.ok()) return status;
     size_ = wanted;
   }
@@ -83,6 +83,7 @@ void Arena::bind(std::uint64_t plan_serial, std::uint64_t buffer_bytes) {
 
 Status Arena::connect(const Layout& layout, bool moved) {
   if (moved) fitting_.clear();
+  moved_ = false;
   bases_.resize(static_cast<std::size_t>(team_->local_size()));
   for (int local = 0; local < team_->local_size(); ++local) {
     const int rank = team_->nodes().ranks_on[team_->node()][local];

@@ -44,8 +44,10 @@ class Arena {
   Status reserve(const Layout& layout);
   /// Maps the parts of the other ranks of this node, after the agreement; `moved` on any rank.
   Status connect(const Layout& layout, bool moved);
-  /// Whether this rank's part was allocated anew by the last `reserve`.
+  /// Whether this rank's part was allocated anew since the last `connect`.
   [[nodiscard]] bool moved() const noexcept { return moved_; }
+  /// Whether the others must map this rank's part before they can use it.
+  [[nodiscard]] bool outside() const noexcept { return team_->provided_outside(segment_); }
   /// The communicator, and for one-sided exchange the window, of messages between nodes; `moved` on any rank. Collective.
   void link(bool one_sided, bool moved);
 

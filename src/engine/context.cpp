@@ -82,8 +82,11 @@ Result<std::shared_ptr<Context::Impl>> Context::Impl::make(MPI_Comm communicator
                    "see that rank's message; WEIR_* must be the same on all ranks");
   impl->settings = std::move(*settings);
   (void)set_log(impl->settings.text("log"));
-  auto team = Team::create(communicator, static_cast<int>(impl->settings.number("machine.ranks_per_node")),
-                           spin_of(impl->settings));
+  Team::Options options;
+  options.ranks_per_node = static_cast<int>(impl->settings.number("machine.ranks_per_node"));
+  options.spin_s = spin_of(impl->settings);
+  options.room = 2 * impl->settings.number("plan.memory") + (std::uint64_t{16} << 20);
+  auto team = Team::create(communicator, options);
   if (!team) return team.status();
   impl->team = std::move(*team);
   impl->id = std::uint64_t{std::random_device{}()} << 32 | std::random_device{}();
@@ -113,14 +116,18 @@ void Context::Impl::drain() noexcept {
   while (!under_way.empty()) (void)under_way.front()->wait();
 }
 
-Arena* Context::Impl::take_arena() {
+Arena* Context::Impl::take_arena(std::uint64_t plan_serial) {
+  Arena* found = nullptr;
   for (auto& arena : arenas)
-    if (!arena->taken()) return arena->take(), arena.get();
-  const int segment = Team::first_free_segment + static_cast<int>(arenas.size());
-  if (segment >= Team::segments) return nullptr;
-  arenas.push_back(std::make_unique<Arena>(*team, segment));
-  arenas.back()->take();
-  return arenas.back().get();
+    if (!arena->taken() && (!found || arena->fits(plan_serial))) found = arena.get();
+  if (!found) {
+    const int segment = Team::first_free_segment + static_cast<int>(arenas.size());
+    if (segment >= Team::segments) return nullptr;
+    arenas.push_back(std::make_unique<Arena>(*team, segment));
+    found = arenas.back().get();
+  }
+  found->take();
+  return found;
 }
 
 std::uint64_t Context::Impl::memory_in_use() const noexcept {
@@ -144,9 +151,9 @@ Result<Context> Context::make(MPI_Comm communicator, const Settings& settings) {
 namespace {
 
 Result<File> opened(const std::shared_ptr<Context::Impl>& context, const std::string& path, OpenMode mode,
-                    const Settings& settings) {
+                    const Plan* plan, const Settings& settings) {
   if (Status status = check_mpi(); !status.ok()) return status;
-  auto file = File::Impl::open(context, path, mode, settings);
+  auto file = File::Impl::open(context, path, mode, plan, settings);
   if (!file) return file.status();
   return File{std::move(*file)};
 }
@@ -154,13 +161,22 @@ Result<File> opened(const std::shared_ptr<Context::Impl>& context, const std::st
 }  // namespace
 
 Result<File> Context::create(const std::string& path, const Settings& settings) {
-  return opened(impl_, path, OpenMode::create, settings);
+  return opened(impl_, path, OpenMode::create, nullptr, settings);
 }
 Result<File> Context::open(const std::string& path, const Settings& settings) {
-  return opened(impl_, path, OpenMode::read, settings);
+  return opened(impl_, path, OpenMode::read, nullptr, settings);
 }
 Result<File> Context::update(const std::string& path, const Settings& settings) {
-  return opened(impl_, path, OpenMode::update, settings);
+  return opened(impl_, path, OpenMode::update, nullptr, settings);
+}
+Result<File> Context::create(const std::string& path, const Plan& plan, const Settings& settings) {
+  return opened(impl_, path, OpenMode::create, &plan, settings);
+}
+Result<File> Context::open(const std::string& path, const Plan& plan, const Settings& settings) {
+  return opened(impl_, path, OpenMode::read, &plan, settings);
+}
+Result<File> Context::update(const std::string& path, const Plan& plan, const Settings& settings) {
+  return opened(impl_, path, OpenMode::update, &plan, settings);
 }
 
 }  // namespace weir

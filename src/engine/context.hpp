@@ -42,8 +42,8 @@ struct Context::Impl {
   const Outcome& agree(Outcome outcome, Call call, std::uint64_t object);
   void drain() noexcept;
 
-  /// Buffers for one open file: kept ones when there are some. The same on every rank.
-  Arena* take_arena();
+  /// Buffers for one open file: kept ones when there are some, best those that a plan has used. The same on every rank.
+  Arena* take_arena(std::uint64_t plan_serial = 0);
   /// Buffer memory that other open files have taken of plan.memory.
   [[nodiscard]] std::uint64_t memory_in_use() const noexcept;
 };

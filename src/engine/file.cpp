@@ -17,6 +17,11 @@ namespace weir {
 
 namespace {
 
+constexpr std::uint64_t flag_replaces = 1;   // written under a temporary name first
+constexpr std::uint64_t flag_moved = 2;      // some rank's buffers were allocated anew
+constexpr std::uint64_t flag_outside = 4;    // they must be mapped
+constexpr std::uint64_t flag_too_small = 8;  // and may not be moved, since a step uses them
+
 Call call_of(OpenMode mode) {
   return mode == OpenMode::create ? Call::create : mode == OpenMode::read ? Call::open : Call::update;
 }
@@ -46,10 +51,14 @@ std::string async_choice(const ResolvedSettings& settings, const Team& team) {
   return wanted == "auto" && team.nodes().nodes() == 1 ? "plain" : wanted;
 }
 
+Status different_plans() {
+  return problem(Code::mismatch, "cannot take a step: the ranks brought different plans", "pass the same plan on all ranks");
+}
+
 }  // namespace
 
 Result<std::shared_ptr<File::Impl>> File::Impl::open(std::shared_ptr<Context::Impl> context, const std::string& path,
-                                                     OpenMode mode, const Settings& given) {
+                                                     OpenMode mode, const Plan* plan, const Settings& given) {
   auto file = std::make_shared<Impl>();
   file->context = std::move(context);
   Context::Impl& weir = *file->context;
@@ -57,6 +66,7 @@ Result<std::shared_ptr<File::Impl>> File::Impl::open(std::shared_ptr<Context::Im
   file->mode = mode;
   file->serial = ++weir.files;
   file->given_ = given;
+  if (plan) file->plan_ = *plan;
   const Status status = file->open_here(call_of(mode));
   if (!status.ok()) return status;
   return file;
@@ -68,13 +78,15 @@ Status File::Impl::open_here(Call call) {
   Outcome outcome;
   outcome.fail(attempt_open(call, outcome), weir.team->rank());
   const Outcome& all = weir.agree(outcome, call, serial);
-  if (Status result = agreed(all); !result.ok()) {
+  Status result = agreed(all);
+  if (result.ok() && all.vote != all.most) result = different_plans();
+  Arena* arena = result.ok() ? weir.take_arena(plan_ ? plan_->impl()->serial : 0) : nullptr;
+  if (result.ok() && !arena) result = too_many_files();
+  if (!result.ok()) {
     if (storage_ && mode == OpenMode::create) (void)system->remove(work);
     return result;
   }
-  replaces_ = all.most != 0;
-  Arena* arena = weir.take_arena();
-  if (!arena) return too_many_files();
+  replaces_ = (all.flags & flag_replaces) != 0;
   arenas.push_back(arena);
   closed = false;
   return {};
@@ -86,6 +98,9 @@ Status File::Impl::attempt_open(Call call, Outcome& outcome) try {
   auto resolved_settings = weir.settings.with(given_);
   if (!resolved_settings) return resolved_settings.status();
   settings = std::move(*resolved_settings);
+  if (plan_)
+    if (Status status = check_plan(*plan_); !status.ok()) return status;
+  outcome.vote = outcome.most = plan_ ? plan_->impl()->serial : 0;
   if (settings.text("plan.files") != "shared")
     return problem(Code::unsupported, "cannot write sub-files yet", "set plan.files to shared");
   auto made = make_storage_system(settings.text("storage.kind"), async_choice(settings, *weir.team),
@@ -101,7 +116,7 @@ Status File::Impl::attempt_open(Call call, Outcome& outcome) try {
   }
   if (may_replace && replaceable(target)) {
     work = temporary_name(target, weir.id, serial);
-    outcome.most = 1;
+    outcome.flags |= flag_replaces;
   }
   auto opened = system->open(work, mode);
   if (!opened) return opened.status();
@@ -157,49 +172,66 @@ Result<Step> File::Impl::declare(const Declaration& declaration) {
     own = problem(Code::no_memory, "cannot declare: out of memory", "declare fewer pieces, or boxes");
   }
 
-  Outcome outcome;
+  PlanningHooks hooks;
+  Arena* arena = arenas.back();
   const auto known = own ? weir.plans.find(key) : weir.plans.end();
-  outcome.vote = outcome.most = known == weir.plans.end() ? 0 : known->second.impl()->serial;
-  outcome.fail(check_idle(), weir.team->rank());
+  hooks.outcome.call = call_id(Call::declare, serial);
+  hooks.outcome.vote = hooks.outcome.most = known == weir.plans.end() ? 0 : known->second.impl()->serial;
+  hooks.outcome.fail(check_idle(), weir.team->rank());
   if (request.limits.memory < request.limits.buffers)
-    outcome.fail(problem(Code::no_memory, fmt::format("cannot declare for '{}': other open files use all of plan.memory ({} B)",
-                                                      path, settings.number("plan.memory")),
-                         "close some, or raise plan.memory"), weir.team->rank());
-  const Outcome& all = weir.agree(outcome, Call::declare, serial);
-  if (Status status = agreed(all); !status.ok()) return status;
-  if (all.vote != 0 && all.vote == all.most) return step_of(known->second, 0);
-
-  auto made = plan_together(*weir.team, std::move(own), request);
+    hooks.outcome.fail(problem(Code::no_memory, fmt::format("cannot declare for '{}': other open files use all of "
+                                                            "plan.memory ({} B)", path, settings.number("plan.memory")),
+                               "close some, or raise plan.memory"), weir.team->rank());
+  hooks.ready = [&](const RankPlan& plan, Outcome& outcome) { reserve(*arena, plan.layout, outcome); };
+  weir.drain();
+  auto made = plan_together(*weir.team, std::move(own), request, hooks);
   if (!made) return made.status();
+  if (!*made) return step_of(known->second, 0);
+  const std::uint64_t flags = weir.team->result().flags;
+  weir.team->trim();
   auto impl = std::make_shared<Plan::Impl>();
-  impl->plan = std::move(*made);
+  impl->plan = std::move(**made);
   impl->team = weir.team;
   impl->serial = ++weir.plan_count;
   impl->seconds = now() - start;
   const Plan plan{impl};
   weir.plans.insert_or_assign(key, plan);
-  return step_of(plan, 0);
+  auto settled = settle(arena, *impl, flags);
+  if (!settled) return settled.status();
+  ++steps;
+  return Step{std::make_shared<Step::Impl>(shared_from_this(), plan, **settled, 0)};
+}
+
+Status File::Impl::check_plan(const Plan& plan) const {
+  if (!plan.impl()) return problem(Code::invalid, "cannot use an empty plan", "make one with declare");
+  if (plan.impl()->team != context->team)
+    return problem(Code::invalid, "cannot use a plan of another context", "declare it in this one");
+  if (plan.impl()->plan.layout.direction != direction())
+    return problem(Code::invalid, fmt::format("cannot use a plan for {} in '{}', which is open for {}",
+                                              direction() == Direction::read ? "writing" : "reading", path,
+                                              direction() == Direction::read ? "reading" : "writing"));
+  return {};
 }
 
 Result<Step> File::Impl::step(const Plan& plan, std::uint64_t shift) {
   if (Status status = check_open("take a step in"); !status.ok()) return status;
-  Context::Impl& weir = *context;
-  Status mine;
-  if (!plan.impl()) mine = problem(Code::invalid, "cannot use an empty plan", "make one with declare");
-  else if (plan.impl()->team != weir.team)
-    mine = problem(Code::invalid, "cannot use a plan of another context", "declare it in this one");
-  else if (plan.impl()->plan.layout.direction != direction())
-    mine = problem(Code::invalid, fmt::format("cannot use a plan for {} in '{}', which is open for {}",
-                                              direction() == Direction::read ? "writing" : "reading", path,
-                                              direction() == Direction::read ? "reading" : "writing"));
   Outcome outcome;
-  outcome.fail(mine.ok() ? check_idle() : mine, weir.team->rank());
+  Status mine = check_plan(plan);
   outcome.vote = outcome.most = mine.ok() ? plan.impl()->serial : 0;
-  const Outcome& all = weir.agree(outcome, Call::step, serial);
+  if (mine.ok()) mine = check_idle();
+  outcome.fail(mine, context->team->rank());
+  const Outcome& all = context->agree(outcome, Call::step, serial);
   if (Status status = agreed(all); !status.ok()) return status;
-  if (all.vote != all.most)
-    return problem(Code::mismatch, "cannot take a step: the ranks brought different plans", "pass the same plan on all ranks");
+  if (all.vote != all.most) return different_plans();
   return step_of(plan, shift);
+}
+
+Result<Step> File::Impl::step(std::uint64_t shift) {
+  if (Status status = check_open("take a step in"); !status.ok()) return status;
+  if (!plan_)
+    return problem(Code::invalid, fmt::format("cannot take a step in '{}': it was opened without a plan", path),
+                   "declare, or pass the plan to step, create, open or update");
+  return step_of(*plan_, shift);
 }
 
 Status File::Impl::check_idle() const {
@@ -215,35 +247,56 @@ Result<Step> File::Impl::step_of(const Plan& plan, std::uint64_t shift) {
   return Step{std::make_shared<Step::Impl>(shared_from_this(), plan, **arena, shift)};
 }
 
-Result<Arena*> File::Impl::arena_for(const Plan::Impl& plan) {
+void File::Impl::reserve(Arena& arena, const Layout& layout, Outcome& outcome) noexcept {
+  // Buffers that a step uses never move: a larger plan gets an arena of its own.
+  if (arena.bound() && !arena.large_enough(layout)) {
+    outcome.flags |= flag_too_small;
+    return;
+  }
+  try {
+    outcome.fail(arena.reserve(layout), context->team->rank());
+  } catch (const std::bad_alloc&) {
+    outcome.fail(problem(Code::no_memory, "cannot allocate buffers: out of memory"), context->team->rank());
+  }
+  if (arena.moved()) outcome.flags |= flag_moved;
+  if (arena.outside()) outcome.flags |= flag_outside;
+}
+
+Result<Arena*> File::Impl::settle(Arena* arena, const Plan::Impl& plan, std::uint64_t flags) {
   const Layout& layout = plan.plan.layout;
   if (layout.placement.mode == Mode::direct) return arenas.front();
-  for (Arena* arena : arenas)
-    if (arena->fits(plan.serial)) return arena;
   Context::Impl& weir = *context;
-  // Buffers that a step uses never move: a larger plan gets an arena of its own.
-  Arena* arena = arenas.back();
-  if (arena->bound()) {
+  if (flags & flag_too_small) {
+    arena = weir.take_arena(plan.serial);
+    if (!arena) return too_many_files();
+    arenas.push_back(arena);
     Outcome outcome;
-    outcome.most = arena->large_enough(layout) ? 0 : 1;
+    reserve(*arena, layout, outcome);
     const Outcome& all = weir.agree(outcome, Call::declare, serial);
     if (Status status = agreed(all); !status.ok()) return status;
-    if (all.most != 0) {
-      arena = weir.take_arena();
-      if (!arena) return too_many_files();
-      arenas.push_back(arena);
-    }
+    flags = all.flags;
   }
-  Outcome outcome;
-  outcome.fail(arena->reserve(layout), weir.team->rank());
-  outcome.most = arena->moved() ? 1 : 0;
-  const Outcome& all = weir.agree(outcome, Call::declare, serial);
-  if (Status status = agreed(all); !status.ok()) return status;
-  const bool moved = all.most != 0;
-  if (Status status = weir.agree(Call::declare, serial, arena->connect(layout, moved)); !status.ok()) return status;
+  const bool moved = (flags & flag_moved) != 0;
+  const Status connected = arena->connect(layout, moved);
+  if (flags & flag_outside)
+    if (Status status = weir.agree(Call::declare, serial, connected); !status.ok()) return status;
   if (weir.team->nodes().nodes() > 1) arena->link(settings.text("exchange.between_nodes") == "one-sided", moved);
   arena->bind(plan.serial, layout.placement.buffer_size * layout.placement.buffers);
   return arena;
+}
+
+Result<Arena*> File::Impl::arena_for(const Plan::Impl& plan) {
+  if (plan.plan.layout.placement.mode == Mode::direct) return arenas.front();
+  for (Arena* arena : arenas)
+    if (arena->fits(plan.serial)) {
+      arena->bind(plan.serial, plan.plan.layout.placement.buffer_size * plan.plan.layout.placement.buffers);
+      return arena;
+    }
+  Outcome outcome;
+  reserve(*arenas.back(), plan.plan.layout, outcome);
+  const Outcome& all = context->agree(outcome, Call::declare, serial);
+  if (Status status = agreed(all); !status.ok()) return status;
+  return settle(arenas.back(), plan, all.flags);
 }
 
 Status File::Impl::too_many_files() const {
@@ -276,17 +329,23 @@ Status File::Impl::close() {
   if (mine.ok() && failed_steps > 0)
     mine = problem(Code::io, fmt::format("cannot close '{}' as a whole file: {} of its steps failed", path, failed_steps),
                    replaces() ? "what was there before is untouched" : "its contents are not complete");
-  Status status = weir.agree(Call::close, serial, mine);
-  if (mode != OpenMode::read && (replaces() || durable)) {
-    mine = {};
-    if (weir.team->rank() == 0) {
-      if (replaces()) mine = status.ok() ? system->rename(work, target) : (void(system->remove(work)), Status{});
-      if (mine.ok() && status.ok() && durable) mine = system->sync_directory(target);
-    }
-    if (const Status last = weir.agree(Call::close, serial, mine); status.ok()) status = last;
+  Status status = mine;
+  if (mode != OpenMode::read) {
+    Outcome outcome;
+    outcome.fail(mine, weir.team->rank());
+    outcome.call = call_id(Call::close, serial);
+    status = agreed(weir.team->agree_then(outcome, [&](Outcome& all) { all.fail(install(all.code == 0 && all.other_call == 0, durable), 0); }));
   }
   for (Arena* arena : arenas) arena->give_back();
   return status;
+}
+
+Status File::Impl::install(bool complete, bool durable) noexcept {
+  if (replaces() && !complete) (void)system->remove(work);
+  if (!complete) return {};
+  if (replaces())
+    if (Status status = system->rename(work, target); !status.ok()) return status;
+  return durable ? system->sync_directory(target) : Status{};
 }
 
 void File::Impl::abandon() noexcept {
@@ -308,6 +367,7 @@ File::Impl::~Impl() {
 
 Result<Step> File::declare(const Declaration& declaration) { return impl_->declare(declaration); }
 Result<Step> File::step(const Plan& plan, std::uint64_t shift) { return impl_->step(plan, shift); }
+Result<Step> File::step(std::uint64_t shift) { return impl_->step(shift); }
 Status File::sync() { return impl_->sync(); }
 Status File::close() { return impl_->close(); }
 

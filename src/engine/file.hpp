@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/context.hpp"
@@ -24,7 +25,7 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   bool moving_early = false;     ///< a step has moved data and was not started
 
   static Result<std::shared_ptr<Impl>> open(std::shared_ptr<Context::Impl> context, const std::string& path,
-                                            OpenMode mode, const Settings& given);
+                                            OpenMode mode, const Plan* plan, const Settings& given);
   ~Impl() override;
 
   Storage* get() noexcept override;
@@ -34,6 +35,7 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
 
   Result<Step> declare(const Declaration& declaration);
   Result<Step> step(const Plan& plan, std::uint64_t shift);
+  Result<Step> step(std::uint64_t shift);
   Status sync();
   Status close();
 
@@ -50,14 +52,22 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   Status open_here(Call call);
   Status attempt_open(Call call, Outcome& outcome);
   Result<Step> step_of(const Plan& plan, std::uint64_t shift);
+  [[nodiscard]] Status check_plan(const Plan& plan) const;
   /// Buffers fit for a plan on every rank. Collective.
   Result<Arena*> arena_for(const Plan::Impl& plan);
+  /// Local: makes an arena large enough, or says in the outcome's flags why not.
+  void reserve(Arena& arena, const Layout& layout, Outcome& outcome) noexcept;
+  /// After the agreement on `reserve`. Collective.
+  Result<Arena*> settle(Arena* arena, const Plan::Impl& plan, std::uint64_t flags);
   [[nodiscard]] Status too_many_files() const;
+  /// On rank 0, when all have closed: the new file takes its name, or is removed.
+  Status install(bool complete, bool durable) noexcept;
   void abandon() noexcept;
 
   std::unique_ptr<Storage> storage_;
   Status open_error_;
   Settings given_;
+  std::optional<Plan> plan_;  // the one it was opened with
   bool replaces_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "core/errors.hpp"
+#include "engine/context.hpp"
 
 namespace weir {
 
@@ -21,8 +22,6 @@ void attempt(Outcome& outcome, int rank, Work&& work) noexcept {
   }
 }
 
-constexpr std::uint64_t call_declare = 0x6465636c;
-
 struct Announcement {
   std::uint64_t outline = 0, shapes = 0, variables = 0, hash = 0;
   Footprint footprint;
@@ -37,6 +36,16 @@ struct Announcement {
     out.put(storage.stripe);
     out.put(storage.local);
     out.put(storage.shared);
+  }
+  /// How many bytes of a blob the announcement at its beginning has.
+  static std::uint64_t size(std::span<const std::byte> blob) {
+    Reader in{blob};
+    in.get<std::array<std::uint64_t, 6>>();
+    in.vector<Footprint::Entry>();
+    in.text();
+    in.text();
+    in.get<std::array<std::byte, 2 * sizeof(std::uint64_t) + 2 * sizeof(bool)>>();
+    return in.position();
   }
   static Announcement read(std::span<const std::byte> blob) {
     Reader in{blob};
@@ -70,18 +79,7 @@ Status check_outlines(const std::vector<Announcement>& all) {
   return {};
 }
 
-struct Told {
-  RankDeclaration declaration;
-  Route route;
-};
-
-Told read_told(std::span<const std::byte> blob) {
-  Reader in{blob};
-  Told told;
-  told.declaration = RankDeclaration::read(in);
-  told.route.edges = in.vector<Edge>();
-  return told;
-}
+using Blobs = std::vector<std::span<const std::byte>>;
 
 /// Node unions for the nodes whose aggregators need them, by node.
 std::vector<std::vector<std::byte>> unions_to_send(const Layout& layout, const NodeMap& nodes, int node,
@@ -98,112 +96,133 @@ std::vector<std::vector<std::byte>> unions_to_send(const Layout& layout, const N
   return to;
 }
 
-}  // namespace
+/// The ranks of this node, as they announced themselves.
+struct Mates {
+  std::vector<RankDeclaration> declarations;
+  std::vector<Route> routes;
+  std::vector<Neighbour> neighbours;
 
-Result<RankPlan> complete_plan(Team& team, Result<RankDeclaration> declaration, std::span<const std::byte> layout) {
-  RankPlan plan;
+  void read(const Team& team, const Blobs& blobs, const Layout& layout) {
+    const auto& ranks = team.nodes().ranks_on[team.node()];
+    for (const int rank : ranks) {
+      Reader in{blobs[rank]};
+      declarations.push_back(RankDeclaration::read(in));
+      routes.push_back(Route::of(declarations.back(), layout));
+    }
+    for (std::size_t i = 0; i < ranks.size(); ++i) neighbours.push_back({ranks[i], &declarations[i], &routes[i]});
+  }
+};
+
+/// What a rank needs to know of other nodes: their pieces in its domain, and its own node's as they see them.
+Status between_nodes(Team& team, Outcome& outcome, RankPlan& plan, const Mates& mates, std::vector<Inbox>& inboxes) {
   const NodeMap& nodes = team.nodes();
-  Outcome outcome;
-  outcome.call = call_declare;
-  Writer told;
+  RankDeclaration together;
+  std::vector<std::vector<std::byte>> to;
   attempt(outcome, team.rank(), [&]() -> Status {
-    if (!declaration) return declaration.status();
+    if (!team.leader()) return {};
+    together = node_union(mates.neighbours);
+    if (plan.layout.direction == Direction::write && hides_overlap(mates.neighbours, together)) outcome.most = 1;
+    to = unions_to_send(plan.layout, nodes, team.node(), together);
+    return {};
+  });
+  auto from = team.exchange_between_nodes(std::move(to), outcome);
+  if (!from) return from.status();
+  Writer joined;
+  attempt(outcome, team.rank(), [&]() -> Status {
+    if (!team.leader()) return {};
+    together.write(joined);
+    for (const auto& blob : *from) joined.put(blob);
+    return {};
+  });
+  auto shared = team.share_in_node(joined.data(), outcome);
+  if (!shared) return shared.status();
+  attempt(outcome, team.rank(), [&]() -> Status {
+    Reader in{*shared};
+    plan.node = make_node_part(RankDeclaration::read(in), plan.layout, plan.declaration);
+    plan.relays = make_relay_parts(plan.layout, nodes, team.rank(), *plan.node, mates.neighbours);
+    const auto domain = domain_of_rank(plan.layout, team.rank());
+    while (domain && in.ok() && !in.at_end()) {
+      const auto blob = in.vector<std::byte>();
+      if (blob.empty()) continue;
+      Reader inner{blob};
+      const int node = inner.get<int>();
+      Inbox inbox{relay_rank(nodes, node, *domain), RankDeclaration::read(inner), {}};
+      inbox.route = Route::of(inbox.pieces, plan.layout);
+      inboxes.push_back(std::move(inbox));
+    }
+    return {};
+  });
+  return {};
+}
+
+/// `blobs` are the declarations of this node's ranks, by rank.
+Result<RankPlan> make_own_part(Team& team, Result<RankDeclaration>& declaration, std::span<const std::byte> layout,
+                               const Blobs& blobs, const PlanningHooks& hooks) {
+  RankPlan plan;
+  Outcome outcome = hooks.outcome;
+  outcome.most = 0;
+  Mates mates;
+  std::vector<Inbox> inboxes;
+  const bool several = team.nodes().nodes() > 1;
+  attempt(outcome, team.rank(), [&]() -> Status {
     Reader in{layout};
     plan.layout = Layout::read(in);
     plan.declaration = std::move(*declaration);
     plan.variable_bytes = plan.declaration.variable_bytes();
     if (plan.layout.placement.mode == Mode::direct) return {};
     plan.route = Route::of(plan.declaration, plan.layout);
-    plan.declaration.write(told);
-    told.put(plan.route.edges);
+    if (several || domain_of_rank(plan.layout, team.rank())) mates.read(team, blobs, plan.layout);
     return {};
   });
-  auto blobs = team.gather_in_node(told.data(), outcome);
-  if (!blobs) return blobs.status();
-  if (plan.layout.placement.mode == Mode::direct) return plan;
-
-  std::vector<Told> mates;
-  std::vector<Neighbour> neighbours;
-  const auto domain = domain_of_rank(plan.layout, team.rank());
-  const bool several = nodes.nodes() > 1;
-  const bool relays = several && !relayed_domains(plan.layout, nodes, team.rank()).empty();
-  if (domain || relays || (several && team.leader()))
-    attempt(outcome, team.rank(), [&]() -> Status {
-      for (const int rank : nodes.ranks_on[team.node()]) mates.push_back(read_told((*blobs)[rank]));
-      for (std::size_t i = 0; i < mates.size(); ++i)
-        neighbours.push_back({nodes.ranks_on[team.node()][i], &mates[i].declaration, &mates[i].route});
-      return {};
-    });
-
-  std::vector<Inbox> inboxes;
-  if (several) {
-    RankDeclaration together;
-    std::vector<std::vector<std::byte>> to;
-    attempt(outcome, team.rank(), [&]() -> Status {
-      if (!team.leader()) return {};
-      together = node_union(neighbours);
-      outcome.most = plan.layout.direction == Direction::write && hides_overlap(neighbours, together) ? 1 : 0;
-      to = unions_to_send(plan.layout, nodes, team.node(), together);
-      return {};
-    });
-    auto from = team.exchange_between_nodes(std::move(to), outcome);
-    if (!from) return from.status();
-    Writer joined;
-    attempt(outcome, team.rank(), [&]() -> Status {
-      if (!team.leader()) return {};
-      together.write(joined);
-      for (const auto& blob : *from) joined.put(blob);
-      return {};
-    });
-    auto shared = team.share_in_node(joined.data(), outcome);
-    if (!shared) return shared.status();
-    attempt(outcome, team.rank(), [&]() -> Status {
-      Reader in{*shared};
-      plan.node = make_node_part(RankDeclaration::read(in), plan.layout, plan.declaration);
-      plan.relays = make_relay_parts(plan.layout, nodes, team.rank(), *plan.node, neighbours);
-      while (domain && in.ok() && !in.at_end()) {
-        const auto blob = in.vector<std::byte>();
-        if (blob.empty()) continue;
-        Reader inner{blob};
-        const int node = inner.get<int>();
-        Inbox inbox{relay_rank(nodes, node, *domain), RankDeclaration::read(inner), {}};
-        inbox.route = Route::of(inbox.pieces, plan.layout);
-        inboxes.push_back(std::move(inbox));
-      }
-      return {};
-    });
-  }
+  // Whether a plan is direct is known to every rank that could read it; one that could not ends planning for all.
+  if (several)
+    if (Status status = between_nodes(team, outcome, plan, mates, inboxes); !status.ok()) return status;
   attempt(outcome, team.rank(), [&]() -> Status {
-    if (domain) plan.domain = make_domain_part(plan.layout, *domain, neighbours, std::move(inboxes));
+    if (plan.layout.placement.mode == Mode::direct) return {};
+    if (const auto domain = domain_of_rank(plan.layout, team.rank()))
+      plan.domain = make_domain_part(plan.layout, *domain, mates.neighbours, std::move(inboxes));
+    hooks.ready(plan, outcome);
     return {};
   });
   if (plan.domain && plan.domain->overlap) outcome.most = 1;
   const Outcome& all = team.agree(outcome);
-  if (all.code != 0) return status_of(all);
+  if (Status status = agreed(all); !status.ok()) return status;
   plan.overlap = all.most != 0;
-  team.trim();
   return plan;
 }
 
-namespace {
+/// Announces, and lets the first rank of each node work out the layout.
+struct LaidOut {
+  std::span<const std::byte> layout;
+  Blobs declarations;  ///< of this node's ranks
+  bool known = false;  ///< all ranks know the same plan already
+};
 
-/// All announcements to one layout, worked out by the first rank of each node; in its written form, in shared memory.
-Result<std::span<const std::byte>> lay_out_together(Team& team, Result<RankDeclaration>& declaration,
-                                                    PlanRequest& request) {
-  Outcome outcome;
-  outcome.call = call_declare;
+Result<LaidOut> lay_out_together(Team& team, Result<RankDeclaration>& declaration, PlanRequest& request,
+                                 const PlanningHooks& hooks) {
+  Outcome outcome = hooks.outcome;
   Writer mine;
+  std::uint64_t abroad = 0;
   attempt(outcome, team.rank(), [&]() -> Status {
     if (!declaration) return declaration.status();
     Announcement{declaration->outline_hash(), declaration->shapes.size(), declaration->variables.size(),
                  declaration->hash(), Footprint::of(*declaration, footprint_limit(team.size())), request.storage}
         .write(mine);
+    abroad = mine.data().size();
+    if (outcome.vote == 0) declaration->write(mine);
     return {};
   });
-  auto blobs = team.gather(mine.data(), outcome);
+  auto blobs = team.gather(mine.data(), outcome, abroad);
   if (!blobs) return blobs.status();
-  Writer result;
+  if (Status status = agreed(team.result()); !status.ok()) return status;
+  if (team.result().vote != 0 && team.result().vote == team.result().most) return LaidOut{{}, {}, true};
+
+  LaidOut result;
+  Writer layout;
   attempt(outcome, team.rank(), [&]() -> Status {
+    result.declarations = *blobs;
+    for (const int rank : team.nodes().ranks_on[team.node()])
+      result.declarations[rank] = (*blobs)[rank].subspan(Announcement::size((*blobs)[rank]));
     if (!team.leader()) return {};
     std::vector<Announcement> all;
     for (const auto& blob : *blobs) all.push_back(Announcement::read(blob));
@@ -215,41 +234,62 @@ Result<std::span<const std::byte>> lay_out_together(Team& team, Result<RankDecla
       hashes.push_back(announcement.hash);
     }
     request.storage = all[0].storage;
-    plan_layout(footprints, hashes, request).write(result);
+    plan_layout(footprints, hashes, request).write(layout);
     return {};
   });
-  return team.share_in_node(result.data(), outcome);
+  auto shared = team.share_in_node(layout.data(), outcome);
+  if (!shared) return shared.status();
+  result.layout = *shared;
+  return result;
 }
 
 }  // namespace
 
-Result<RankPlan> plan_together(Team& team, Result<RankDeclaration> declaration, PlanRequest request) {
-  request.nodes = &team.nodes();
-  auto layout = lay_out_together(team, declaration, request);
-  if (!layout) return layout.status();
-  auto plan = complete_plan(team, declaration, *layout);
-  if (!plan || !plan->overlap) return plan;
-
-  Outcome outcome;
-  outcome.call = call_declare;
+Result<RankPlan> complete_plan(Team& team, Result<RankDeclaration> declaration, std::span<const std::byte> layout) {
+  PlanningHooks hooks;
+  hooks.outcome.call = call_id(Call::load, 0);
+  Outcome outcome = hooks.outcome;
   Writer mine;
-  attempt(outcome, team.rank(), [&]() -> Status { return declaration->write(mine), Status{}; });
-  auto blobs = team.gather(mine.data(), outcome);
+  attempt(outcome, team.rank(), [&]() -> Status {
+    if (!declaration) return declaration.status();
+    return declaration->write(mine), Status{};
+  });
+  auto blobs = team.gather_in_node(mine.data(), outcome);
+  if (!blobs) return blobs.status();
+  return make_own_part(team, declaration, layout, *blobs, hooks);
+}
+
+Result<std::optional<RankPlan>> plan_together(Team& team, Result<RankDeclaration> declaration, PlanRequest request,
+                                              const PlanningHooks& hooks) {
+  request.nodes = &team.nodes();
+  auto laid_out = lay_out_together(team, declaration, request, hooks);
+  if (!laid_out) return laid_out.status();
+  if (laid_out->known) return std::optional<RankPlan>{};
+  auto plan = make_own_part(team, declaration, laid_out->layout, laid_out->declarations, hooks);
+  if (!plan) return plan.status();
+  if (!plan->overlap) return std::optional{std::move(*plan)};
+
+  PlanningHooks again = hooks;
+  again.outcome.vote = again.outcome.most = 0;
+  Writer mine;
+  attempt(again.outcome, team.rank(), [&]() -> Status { return plan->declaration.write(mine), Status{}; });
+  auto blobs = team.gather(mine.data(), again.outcome);
   if (!blobs) return blobs.status();
   Result<RankDeclaration> trimmed{Status{}};
-  attempt(outcome, team.rank(), [&]() -> Status {
+  attempt(again.outcome, team.rank(), [&]() -> Status {
     std::vector<RankDeclaration> stronger;
     for (int rank = team.rank() + 1; rank < team.size(); ++rank) {
       Reader in{(*blobs)[rank]};
       stronger.push_back(RankDeclaration::read(in));
     }
-    trimmed = without_overlaps(*declaration, stronger);
+    trimmed = without_overlaps(plan->declaration, stronger);
     return {};
   });
-  if (outcome.code != 0) trimmed = status_of(outcome);
-  layout = lay_out_together(team, trimmed, request);
-  if (!layout) return layout.status();
-  return complete_plan(team, std::move(trimmed), *layout);
+  laid_out = lay_out_together(team, trimmed, request, again);
+  if (!laid_out) return laid_out.status();
+  plan = make_own_part(team, trimmed, laid_out->layout, laid_out->declarations, again);
+  if (!plan) return plan.status();
+  return std::optional{std::move(*plan)};
 }
 
 }  // namespace weir

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "exchange/team.hpp"
 #include "plan/plan.hpp"
@@ -15,11 +17,19 @@ struct Plan::Impl {
   double seconds = 0;        ///< that planning took on this rank
 };
 
-/// Works out a plan together with all other ranks. `storage` in `request` counts on rank 0 only. Collective.
-Result<RankPlan> plan_together(Team& team, Result<RankDeclaration> declaration, PlanRequest request);
+/// What a rank brings to planning besides its declaration.
+struct PlanningHooks {
+  Outcome outcome;  ///< its vote is the plan it knows already, 0 for none; an error ends planning on all ranks
+  /// Called when the plan of this rank is ready, before all agree on it: may add to the outcome.
+  std::function<void(const RankPlan&, Outcome&)> ready = [](const RankPlan&, Outcome&) {};
+};
 
-/// The ranks' parts of a layout that all of them have already, in its written form: what is left to do after loading a
-/// plan. Collective.
+/// Works out a plan together with all other ranks; nothing when all know the same one already. `storage` in `request`
+/// counts on rank 0 only. Afterwards the team's result has the flags that `ready` set. Collective.
+Result<std::optional<RankPlan>> plan_together(Team& team, Result<RankDeclaration> declaration, PlanRequest request,
+                                              const PlanningHooks& hooks);
+
+/// The ranks' parts of a layout that all of them have already, in its written form. Collective.
 Result<RankPlan> complete_plan(Team& team, Result<RankDeclaration> declaration, std::span<const std::byte> layout);
 
 }  // namespace weir

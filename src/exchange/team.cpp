@@ -26,6 +26,7 @@ void Outcome::combine(const Outcome& other) noexcept {
   bytes += other.bytes;
   vote = std::min(vote, other.vote);
   most = std::max(most, other.most);
+  flags |= other.flags;
   if (other.call != call && other_call == 0) other_call = other.call;
   if (other.other_call != 0 && other_call == 0) other_call = other.other_call;
   if (other.code != 0 && (code == 0 || other.rank < rank)) {
@@ -44,25 +45,30 @@ Status status_of(const Outcome& outcome) {
 struct Team::Control {
   Doorbell doorbell;
   struct Shown {
-    SharedSegment::Address address;
+    std::uint64_t offset;             // in the rank's room, or 0:
+    SharedSegment::Address address;   // where it is outside
     std::atomic<std::uint32_t> generation;
   };
   std::array<Shown, segments> shown;
   std::array<std::atomic<std::uint64_t>, first_free_segment> posted;  // bytes, in the segments used for announcements
+  std::array<std::atomic<std::uint64_t>, first_free_segment> posted_abroad;  // of these, for other nodes
   Outcome outcome;
   // Used in the page of the node's first rank:
   alignas(64) std::atomic<std::uint32_t> arrived;
   alignas(64) std::atomic<std::uint32_t> generation;
   std::atomic<std::uint32_t> node_complete;
+  std::atomic<std::uint32_t> awaits_others;
   Outcome result;
 };
 
 namespace {
 
 constexpr std::uint64_t control_size = 8192;
+constexpr std::uint64_t small_announcement = 16384;
 constexpr std::uint64_t largest_message = std::uint64_t{1} << 30;
 constexpr std::uint64_t kept_announcement = std::uint64_t{1} << 20;
 constexpr int tag_exchange = 1;
+constexpr std::uint64_t must_map = std::uint64_t{1} << 63;
 
 void combine_outcomes(void* in, void* inout, int* count, MPI_Datatype*) {
   for (int i = 0; i < *count; ++i) static_cast<Outcome*>(inout)[i].combine(static_cast<const Outcome*>(in)[i]);
@@ -81,7 +87,11 @@ Status shortage() { return problem(Code::no_memory, "out of memory", "lower plan
 
 }  // namespace
 
-Result<std::unique_ptr<Team>> Team::create(MPI_Comm communicator, int ranks_per_node, double spin_s) {
+Team::Place Team::small_place(int slot) noexcept {
+  return {control_size + static_cast<std::uint64_t>(slot) * small_announcement, small_announcement};
+}
+
+Result<std::unique_ptr<Team>> Team::create(MPI_Comm communicator, const Options& options) {
   static_assert(sizeof(Control) <= control_size);
   std::unique_ptr<Team> team{new Team};
   MPI_Comm_dup(communicator, &team->communicator_);
@@ -90,11 +100,11 @@ Result<std::unique_ptr<Team>> Team::create(MPI_Comm communicator, int ranks_per_
   MPI_Comm_rank(team->communicator_, &team->rank_);
   MPI_Comm_size(team->communicator_, &size);
   MPI_Comm_split_type(team->communicator_, MPI_COMM_TYPE_SHARED, team->rank_, MPI_INFO_NULL, &team->node_communicator_);
-  if (ranks_per_node > 0) {
+  if (options.ranks_per_node > 0) {
     int place = 0;
     MPI_Comm_rank(team->node_communicator_, &place);
     MPI_Comm smaller = MPI_COMM_NULL;
-    MPI_Comm_split(team->node_communicator_, place / ranks_per_node, place, &smaller);
+    MPI_Comm_split(team->node_communicator_, place / options.ranks_per_node, place, &smaller);
     MPI_Comm_free(&team->node_communicator_);
     team->node_communicator_ = smaller;
   }
@@ -117,11 +127,14 @@ Result<std::unique_ptr<Team>> Team::create(MPI_Comm communicator, int ranks_per_
   MPI_Type_contiguous(sizeof(Outcome), MPI_BYTE, &team->outcome_type_);
   MPI_Type_commit(&team->outcome_type_);
   MPI_Op_create(combine_outcomes, 1, &team->combine_);
-  team->spin_s_ = spin_s >= 0 ? spin_s : choose_spin(local_size);
+  team->spin_s_ = options.spin_s >= 0 ? options.spin_s : choose_spin(local_size);
 
   // From here on failures are told by an ordinary reduction: shared memory is what may be missing.
   Status status;
-  auto own = SharedSegment::create(control_size);
+  for (int slot = 0; slot < first_free_segment; ++slot)
+    team->places_[slot] = small_place(slot);
+  team->room_used_ = control_size + first_free_segment * small_announcement;
+  auto own = SharedSegment::create(team->room_used_ + options.room, team->room_used_);
   if (!own) status = own.status();
   SharedSegment::Address mine = own ? own->address() : SharedSegment::Address{};
   std::vector<SharedSegment::Address> addresses(static_cast<std::size_t>(local_size));
@@ -136,6 +149,8 @@ Result<std::unique_ptr<Team>> Team::create(MPI_Comm communicator, int ranks_per_
     if (other) team->peers_[i].control = std::move(*other);
     else status = other.status();
   }
+  for (int slot = 0; slot < first_free_segment && status.ok(); ++slot)
+    team->control(team->local_rank_).shown[slot].offset = team->places_[slot].offset;
   Outcome outcome, sum;
   outcome.fail(status, team->rank_);
   MPI_Allreduce(&outcome, &sum, 1, team->outcome_type_, team->combine_, team->communicator_);
@@ -162,7 +177,9 @@ Doorbell& Team::doorbell(int local_rank) noexcept { return control(local_rank).d
 void Team::arrive(const Outcome& mine) noexcept {
   control(local_rank_).outcome = mine;
   Control& first = control(0);
-  if (first.arrived.fetch_add(1) + 1 != static_cast<std::uint32_t>(local_size())) return;
+  const std::uint32_t arrived = first.arrived.fetch_add(1) + 1;
+  if (arrived + 1 == static_cast<std::uint32_t>(local_size()) && first.awaits_others.load()) first.doorbell.ring();
+  if (arrived != static_cast<std::uint32_t>(local_size())) return;
   first.arrived.store(0);
   Outcome sum = control(0).outcome;
   for (int i = 1; i < local_size(); ++i) sum.combine(control(i).outcome);
@@ -226,73 +243,106 @@ const Outcome& Team::agree(const Outcome& mine) noexcept {
   return result_;
 }
 
+Outcome Team::others_arrived(const Outcome& mine) noexcept {
+  Control& first = control(0);
+  const auto others = static_cast<std::uint32_t>(local_size()) - 1;
+  first.awaits_others.store(1);
+  while (true) {
+    const std::uint32_t heard = first.doorbell.listen();
+    if (first.arrived.load() == others) break;
+    first.doorbell.sleep(heard);
+  }
+  first.awaits_others.store(0);
+  Outcome all = mine;
+  for (int i = 1; i < local_size(); ++i) {
+    all.combine(control(i).outcome);
+    control(i).outcome.bytes = 0;  // counted in what rank 0 brings
+  }
+  return all;
+}
+
+Outcome Team::all_but_first(const Outcome& all) const noexcept {
+  Outcome rest = all;
+  if (rank_ != 0) rest.bytes = 0;
+  return rest;
+}
+
 Status Team::provide(int slot, std::uint64_t size) {
-  SharedSegment& segment = peers_[local_rank_].segment[slot];
-  if (segment.size() >= size) return {};
-  segment = {};
-  auto larger = SharedSegment::create((size + 4095) / 4096 * 4096);
-  if (!larger) return larger.status();
-  segment = std::move(*larger);
+  Place& place = places_[slot];
+  if (place.size >= size) return {};
+  Peer& own = peers_[local_rank_];
   auto& shown = control(local_rank_).shown[slot];
-  shown.address = segment.address();
+  size = (size + 4095) / 4096 * 4096;
+  if (slot >= first_free_segment && size <= own.control.size() - room_used_) {
+    if (Status status = own.control.commit(room_used_, size); !status.ok()) return status;
+    if (place.offset != 0) own.control.decommit(place.offset, place.size);
+    place = {room_used_, size};
+    room_used_ += size;
+  } else {
+    auto outside = SharedSegment::create(size, size);
+    if (!outside) return outside.status();
+    own.outside[slot] = std::move(*outside);
+    place = {0, size};
+    shown.address = own.outside[slot].address();
+  }
+  shown.offset = place.offset;
   shown.generation.fetch_add(1);
   return {};
 }
 
 Result<std::byte*> Team::view(int local_rank, int slot) {
   Peer& peer = peers_[local_rank];
-  if (local_rank != local_rank_) {
-    auto& shown = control(local_rank).shown[slot];
-    const std::uint32_t generation = shown.generation.load();
-    if (generation != peer.generation[slot]) {
-      peer.segment[slot] = {};
-      auto mapped = SharedSegment::map(shown.address);
-      if (!mapped) return mapped.status();
-      peer.segment[slot] = std::move(*mapped);
-      peer.generation[slot] = generation;
-    }
+  auto& shown = control(local_rank).shown[slot];
+  if (shown.offset != 0) return peer.control.data() + shown.offset;
+  const std::uint32_t generation = shown.generation.load();
+  if (local_rank != local_rank_ && generation != peer.generation[slot]) {
+    peer.outside[slot] = {};
+    auto mapped = SharedSegment::map(shown.address);
+    if (!mapped) return mapped.status();
+    peer.outside[slot] = std::move(*mapped);
+    peer.generation[slot] = generation;
   }
-  return peer.segment[slot].data();
+  return peer.outside[slot].data();
 }
 
 void Team::trim() noexcept {
-  for (int i = 0; i < local_size(); ++i)
-    for (int slot = 0; slot < first_free_segment; ++slot)
-      if (peers_[i].segment[slot].size() > kept_announcement) {
-        peers_[i].segment[slot] = {};
-        peers_[i].generation[slot] = 0;
-      }
+  for (int slot = 0; slot < first_free_segment; ++slot)
+    for (int i = 0; i < local_size(); ++i) {
+      if (peers_[i].outside[slot].size() <= kept_announcement) continue;
+      peers_[i].outside[slot] = {};
+      peers_[i].generation[slot] = 0;
+      if (i != local_rank_) continue;
+      places_[slot] = small_place(slot);
+      control(i).shown[slot].offset = places_[slot].offset;
+    }
 }
 
 Result<std::vector<std::span<const std::byte>>> Team::gather_in_node(std::span<const std::byte> mine,
                                                                      const Outcome& outcome) {
   const int slot = static_cast<int>(posts_++ % first_free_segment);
-  SharedSegment& own = peers_[local_rank_].segment[slot];
   std::vector<std::span<const std::byte>> result;
   Outcome here = outcome;
-  const std::byte* before = own.data();
   try {
     result.resize(static_cast<std::size_t>(size()));
-    here.fail(provide(slot, std::max<std::uint64_t>(mine.size(), 4096)), rank_);
+    here.fail(provide(slot, mine.size()), rank_);
   } catch (const std::bad_alloc&) {
     here.fail(shortage(), rank_);
   }
-  here.vote = own.data() == before ? 1 : 0;  // the least of all: 0 when anybody has new memory
+  if (provided_outside(slot)) here.flags |= must_map;
   if (here.code == 0) {
-    if (!mine.empty()) std::memcpy(own.data(), mine.data(), mine.size());
+    if (!mine.empty()) std::memcpy(*view(local_rank_, slot), mine.data(), mine.size());
     control(local_rank_).posted[slot].store(mine.size());
   }
   Outcome all = agree(here);
   if (all.code != 0) return status_of(all);
 
-  Outcome mapped;
-  mapped.call = outcome.call;
+  Outcome mapped = all_but_first(all);
   for (int i = 0; i < local_size() && mapped.code == 0; ++i) {
     auto data = view(i, slot);
     if (data) result[nodes_.ranks_on[node()][i]] = {*data, control(i).posted[slot].load()};
     else mapped.fail(data.status(), rank_);
   }
-  if (all.vote == 0) {
+  if (all.flags & must_map) {
     all = agree(mapped);
     if (all.code != 0) return status_of(all);
   }
@@ -327,14 +377,19 @@ Result<std::vector<std::vector<std::byte>>> Team::exchange_between_nodes(std::ve
   return from;
 }
 
-Result<std::vector<std::span<const std::byte>>> Team::gather(std::span<const std::byte> mine, const Outcome& outcome) {
+Result<std::vector<std::span<const std::byte>>> Team::gather(std::span<const std::byte> mine, const Outcome& outcome,
+                                                             std::uint64_t abroad) {
+  const std::uint32_t slot = posts_ % first_free_segment;
+  control(local_rank_).posted_abroad[slot].store(std::min<std::uint64_t>(abroad, mine.size()));
   auto in_node = gather_in_node(mine, outcome);
   if (!in_node || nodes_.nodes() == 1) return in_node;
   Writer packed;
   if (leader())
     for (const int rank : nodes_.ranks_on[node()]) {
+      const auto blob = (*in_node)[rank];
       packed.put(rank);
-      packed.put(std::vector<std::byte>((*in_node)[rank].begin(), (*in_node)[rank].end()));
+      const std::uint64_t size = control(local_of_[rank]).posted_abroad[slot].load();
+      packed.put(std::vector<std::byte>(blob.begin(), blob.begin() + static_cast<std::ptrdiff_t>(size)));
     }
   std::vector<std::vector<std::byte>> to(leader() ? static_cast<std::size_t>(nodes_.nodes()) : 0, packed.data());
   if (leader()) to[node()].clear();

@@ -25,7 +25,8 @@ struct Outcome {
   std::uint64_t bytes = 0;    ///< summed
   std::uint64_t vote = 0;     ///< the least of all
   std::uint64_t most = 0;     ///< the most of all
-  std::array<char, 464> message{};
+  std::uint64_t flags = 0;    ///< of any
+  std::array<char, 456> message{};
 
   void fail(const Status& status, int failed_rank) noexcept;
   void combine(const Outcome& other) noexcept;
@@ -40,9 +41,13 @@ Status status_of(const Outcome& outcome);
 /// each node speaks for it.
 class Team {
  public:
-  /// Collective. `ranks_per_node` above 0 pretends smaller nodes. `spin_s` is how long to poll before sleeping; below
-  /// 0 it is chosen.
-  static Result<std::unique_ptr<Team>> create(MPI_Comm communicator, int ranks_per_node, double spin_s);
+  struct Options {
+    int ranks_per_node = 0;   ///< above 0: pretends smaller nodes
+    double spin_s = -1;       ///< how long to poll before sleeping; below 0 it is chosen
+    std::uint64_t room = 0;   ///< address space for what each rank will `provide`
+  };
+  /// Collective.
+  static Result<std::unique_ptr<Team>> create(MPI_Comm communicator, const Options& options);
   ~Team();
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
@@ -63,11 +68,26 @@ class Team {
   void wait_for_result() noexcept;
   /// arrive, wait, result.
   const Outcome& agree(const Outcome& mine) noexcept;
+  /// The same, and rank 0 does something when all others have arrived and before anybody leaves; it may change the
+  /// outcome of all.
+  template <class Action>
+  const Outcome& agree_then(const Outcome& mine, Action&& act) {
+    if (nodes_.nodes() > 1) {
+      Outcome all = agree(mine);
+      if (rank_ == 0) act(all);
+      return agree(all_but_first(all));
+    }
+    if (rank_ != 0) return agree(mine);
+    Outcome all = others_arrived(mine);
+    act(all);
+    return agree(all);
+  }
 
   // --- telling all ranks something ---
-  /// Every rank's `mine`, by rank, readable until the next call of this kind. An error in any rank's `outcome` comes
-  /// back on all ranks. Collective.
-  Result<std::vector<std::span<const std::byte>>> gather(std::span<const std::byte> mine, const Outcome& outcome);
+  /// Every rank's `mine`, by rank, readable until the next call but one of this kind. An error in any rank's `outcome`
+  /// comes back on all ranks. Collective. Ranks of other nodes see only the first `abroad` bytes.
+  Result<std::vector<std::span<const std::byte>>> gather(std::span<const std::byte> mine, const Outcome& outcome,
+                                                         std::uint64_t abroad = ~std::uint64_t{0});
   /// The same, but a rank sees only those of its own node; others are empty.
   Result<std::vector<std::span<const std::byte>>> gather_in_node(std::span<const std::byte> mine, const Outcome& outcome);
   /// What the first rank of each node passes, read by all ranks of that node.
@@ -81,6 +101,8 @@ class Team {
   static constexpr int first_free_segment = 3;
   /// Makes this rank's segment `slot` at least `size` bytes (its contents are lost when it grows).
   Status provide(int slot, std::uint64_t size);
+  /// Whether others must map memory before they can `view` it: when this rank's room was not enough.
+  [[nodiscard]] bool provided_outside(int slot) const noexcept { return places_[slot].size > 0 && places_[slot].offset == 0; }
   /// Gives back the memory of large announcements. Collective.
   void trim() noexcept;
   /// Memory of segment `slot` of a rank of this node; call after the agreement that followed its `provide`.
@@ -96,14 +118,23 @@ class Team {
   struct Control;
   struct Peer {
     SharedSegment control;
-    std::array<SharedSegment, segments> segment;
+    std::array<SharedSegment, segments> outside;  // segments for which its room was too small
     std::array<std::uint32_t, segments> generation{};
+  };
+  struct Place {  // of an own segment
+    std::uint64_t offset = 0, size = 0;
   };
 
   Team() = default;
   Control& control(int local_rank) noexcept;
+  /// Where announcements go that are not large.
+  static Place small_place(int slot) noexcept;
   [[nodiscard]] bool speaks_for_node() const noexcept { return leader() && nodes_.nodes() > 1; }
   void announce(const Outcome& sum) noexcept;
+  /// For the first rank of the only node: waits for all others; what they and it bring.
+  Outcome others_arrived(const Outcome& mine) noexcept;
+  /// What to bring to a second agreement about the same, so that bytes are not counted twice.
+  [[nodiscard]] Outcome all_but_first(const Outcome& all) const noexcept;
 
   MPI_Comm communicator_ = MPI_COMM_NULL;
   MPI_Comm node_communicator_ = MPI_COMM_NULL;
@@ -120,6 +151,8 @@ class Team {
   bool reducing_ = false;
   Outcome node_sum_, result_;
   std::uint32_t posts_ = 0;
+  std::array<Place, segments> places_{};
+  std::uint64_t room_used_ = 0;
   double spin_s_ = 0;
 };
 

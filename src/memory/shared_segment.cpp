@@ -18,23 +18,38 @@ SharedSegment::~SharedSegment() {
   if (owned_descriptor_ >= 0) ::close(owned_descriptor_);
 }
 
-Result<SharedSegment> SharedSegment::create(std::uint64_t size) {
-  const auto failed = [&](int error) {
-    return system_problem(error, fmt::format("allocate {} of shared memory", format_bytes(size)),
-                          "lower plan.memory, or give the job more memory");
-  };
+namespace {
+
+Status no_memory(int error, std::uint64_t size) {
+  return system_problem(error, fmt::format("allocate {} of shared memory", format_bytes(size)),
+                        "lower plan.memory, or give the job more memory");
+}
+
+}  // namespace
+
+Result<SharedSegment> SharedSegment::create(std::uint64_t size, std::uint64_t present) {
   SharedSegment segment;
   segment.owned_descriptor_ = ::memfd_create("weir", MFD_CLOEXEC);
-  if (segment.owned_descriptor_ < 0) return failed(errno);
-  int error = 0;
-  do error = ::posix_fallocate(segment.owned_descriptor_, 0, static_cast<off_t>(size));
-  while (error == EINTR);
-  if (error) return failed(error);
-  void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, segment.owned_descriptor_, 0);
-  if (at == MAP_FAILED) return failed(errno);
+  if (segment.owned_descriptor_ < 0 || ::ftruncate(segment.owned_descriptor_, static_cast<off_t>(size)) != 0)
+    return no_memory(errno, size);
+  if (Status status = segment.commit(0, present); !status.ok()) return status;
+  void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, segment.owned_descriptor_, 0);
+  if (at == MAP_FAILED) return no_memory(errno, size);
   segment.data_ = static_cast<std::byte*>(at);
   segment.address_ = {::getpid(), segment.owned_descriptor_, size};
   return segment;
+}
+
+Status SharedSegment::commit(std::uint64_t offset, std::uint64_t length) {
+  int error = 0;
+  do error = ::posix_fallocate(owned_descriptor_, static_cast<off_t>(offset), static_cast<off_t>(length));
+  while (error == EINTR);
+  return error ? no_memory(error, length) : Status{};
+}
+
+void SharedSegment::decommit(std::uint64_t offset, std::uint64_t length) noexcept {
+  ::fallocate(owned_descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+              static_cast<off_t>(length));
 }
 
 Result<SharedSegment> SharedSegment::map(const Address& address) {
@@ -47,7 +62,7 @@ Result<SharedSegment> SharedSegment::map(const Address& address) {
   };
   const int descriptor = ::open(path.data(), O_RDWR | O_CLOEXEC);
   if (descriptor < 0) return failed(errno);
-  void* at = ::mmap(nullptr, address.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor, 0);
+  void* at = ::mmap(nullptr, address.size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   const int error = errno;
   ::close(descriptor);
   if (at == MAP_FAILED) return failed(error);

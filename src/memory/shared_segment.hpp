@@ -27,10 +27,14 @@ class SharedSegment {
   }
   ~SharedSegment();
 
-  /// New memory, zero, its pages present.
-  static Result<SharedSegment> create(std::uint64_t size);
+  /// New memory, zero. The first `present` bytes are there; the rest is only room until it is committed.
+  static Result<SharedSegment> create(std::uint64_t size, std::uint64_t present);
   /// Another process's segment.
   static Result<SharedSegment> map(const Address& address);
+
+  /// For the owner: makes a part of the room present, or gives it back to the system.
+  Status commit(std::uint64_t offset, std::uint64_t length);
+  void decommit(std::uint64_t offset, std::uint64_t length) noexcept;
 
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::uint64_t size() const noexcept { return address_.size; }

@@ -14,6 +14,7 @@ Route Route::of(const RankDeclaration& declaration, const Layout& layout) {
     std::uint32_t window, variable;
     std::uint64_t bytes;
   };
+  if (layout.windows() == 0) return {};
   std::vector<Line> lines;
   for (std::uint32_t v = 0; v < declaration.variables.size(); ++v) {
     const PieceList& pieces = declaration.pieces(v);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <new>
 
+#include "core/errors.hpp"
 #include "storage/posix_traits.hpp"
 #include "storage/storage_problem.hpp"
 #include "storage/uring_storage.hpp"
@@ -31,9 +33,21 @@ int flags_of(OpenMode mode) noexcept {
   return O_RDONLY | O_CLOEXEC;
 }
 
-Status open_problem(int error, const std::string& path, OpenMode mode) noexcept {
-  if (mode == OpenMode::create) return storage_problem(error, "create", path);
+/// Both a full file system and one without inodes say ENOSPC.
+bool out_of_inodes(const std::string& path) {
+  struct statvfs system {};
+  return ::statvfs(directory_of(path).c_str(), &system) == 0 && system.f_files > 0 && system.f_ffree == 0;
+}
+
+Status open_problem(int error, const std::string& path, OpenMode mode) noexcept try {
+  if (mode == OpenMode::create) {
+    Status status = storage_problem(error, "create", path);
+    if (error == ENOSPC && out_of_inodes(path)) return {Code::too_many_files, status.message()};
+    return status;
+  }
   return storage_problem(error, "open", path, mode == OpenMode::read ? " for reading" : " for writing");
+} catch (const std::bad_alloc&) {
+  return {code_of(error), {}};
 }
 
 int open_retrying(const char* path, int flags) noexcept {

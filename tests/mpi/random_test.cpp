@@ -23,6 +23,12 @@ struct Circumstances {
   Settings settings;
   bool update, split, twice;
 
+  [[nodiscard]] std::string text() const {
+    std::string all = fmt::format("update {} split {} twice {}", update, split, twice);
+    for (const auto& [key, value] : settings) all += fmt::format(" {}={}", key, value);
+    return all;
+  }
+
   static Circumstances make(Random& random, std::uint64_t end) {
     Circumstances c;
     c.settings["plan.mode"] = between(random, 0, 5) == 0 ? "auto" : "aggregate";
@@ -57,6 +63,7 @@ class RandomDeclarations : public World {
     Random random{seed};
     const RandomCase declared = RandomCase::make(random, ranks(), between(random, 0, 3) == 0);
     const Circumstances how = Circumstances::make(random, declared.end);
+    SCOPED_TRACE(how.text());
     const std::string path = directory() + "/data";
     std::vector<unsigned char> expected;
     if (how.update) {

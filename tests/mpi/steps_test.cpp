@@ -1,0 +1,313 @@
+#include <thread>
+
+#include "engine/planning.hpp"
+#include "fault/harness.hpp"
+
+// Steps, files and plans in unusual order, and what reports and plans promise.
+namespace weir::testing {
+namespace {
+
+constexpr std::uint64_t mib = 1 << 20;
+
+class Steps : public FaultWorld, public ::testing::WithParamInterface<const char*> {
+ protected:
+  void SetUp() override {
+    FaultWorld::SetUp();
+    Watchdog::watch(::testing::UnitTest::GetInstance()->current_test_info()->name(), 60);
+  }
+  static Settings small() {
+    return {{"plan.mode", "aggregate"}, {"plan.buffer_size", "4096"}, {"plan.aggregators", "2"}, {"exchange.chunk", "4096"}};
+  }
+  static Context make() { return Context{MPI_COMM_WORLD, {{"machine.ranks_per_node", GetParam()}}}; }
+  [[nodiscard]] Part part() const { return Part::interleaved(rank(), ranks(), 100, 60); }
+};
+
+TEST_P(Steps, of_one_file_may_be_interleaved) {
+  Context weir = make();
+  auto opened = weir.create(file("data"), small());
+  const Part first = part(), second = Part::blocks(rank(), ranks(), 700, 2);
+  Part moved = second;
+  for (auto& runs : moved.variables)
+    for (Run& run : runs) run.offset += first.file_size;
+  auto a = opened->declare(first.declaration());
+  auto b = opened->declare(moved.declaration());
+  ASSERT_EQ(same(a), Code::ok) << a.status().message();
+  ASSERT_EQ(same(b), Code::ok) << b.status().message();
+  const auto data_a = first.all_data(4), data_b = moved.all_data(4);
+  for (int pass = 0; pass < 3; ++pass) {
+    EXPECT_EQ(b->write(1, data_b[1]).message(), "");
+    EXPECT_EQ(a->write(0, data_a[0]).message(), "");
+    EXPECT_EQ(b->write(0, data_b[0]).message(), "");
+    EXPECT_EQ(a->write(1, data_a[1]).message(), "");
+    EXPECT_EQ((pass == 0 ? a : b)->start().message(), "");
+    EXPECT_EQ((pass == 0 ? b : a)->start().message(), "");
+    EXPECT_EQ((pass == 2 ? a : b)->wait().message(), "");
+    EXPECT_EQ((pass == 2 ? b : a)->wait().message(), "");
+  }
+  EXPECT_EQ(opened->close().message(), "");
+  expect_contents(file("data"), pattern_file(4, first.file_size + second.file_size));
+}
+
+TEST_P(Steps, of_several_open_files_started_in_one_order_may_be_tested_in_others) {
+  Context weir = make();
+  std::vector<Result<File>> files;
+  std::vector<Result<Step>> steps;
+  std::vector<std::vector<Bytes>> data;
+  constexpr int count = 4;
+  for (int f = 0; f < count; ++f) {
+    files.push_back(weir.create(file(fmt::format("data{}", f)), f == 3 ? Settings{{"plan.mode", "direct"}} : small()));
+    ASSERT_EQ(same(files.back()), Code::ok) << files.back().status().message();
+    steps.push_back(files.back()->declare(part().declaration()));
+    ASSERT_EQ(same(steps.back()), Code::ok) << steps.back().status().message();
+    data.push_back(part().all_data(static_cast<std::uint64_t>(f)));
+  }
+  for (int f = 0; f < count; ++f) {
+    EXPECT_EQ(give(*steps[static_cast<std::size_t>(f)], data[static_cast<std::size_t>(f)]).message(), "");
+    EXPECT_EQ(steps[static_cast<std::size_t>(f)]->start().message(), "");
+  }
+  // Every rank has its own order, and tests as often as it likes.
+  for (int f = 0; f < count; ++f) {
+    auto& step = steps[static_cast<std::size_t>((f + rank()) % count)];
+    for (int tests = 0; tests < rank() * 3 && !step->test(); ++tests) std::this_thread::yield();
+  }
+  for (int f = 0; f < count; ++f) {
+    auto& step = steps[static_cast<std::size_t>((count - f + rank()) % count)];
+    while (!step->test()) std::this_thread::yield();
+    EXPECT_EQ(step->wait().message(), "");
+  }
+  for (int f = 0; f < count; ++f) {
+    EXPECT_EQ(files[static_cast<std::size_t>(f)]->close().message(), "");
+    expect_contents(file(fmt::format("data{}", f)), pattern_file(static_cast<std::uint64_t>(f), part().file_size));
+  }
+}
+
+TEST_P(Steps, that_were_started_are_completed_by_close) {
+  Context weir = make();
+  auto opened = weir.create(file("data"), small());
+  auto step = opened->declare(part().declaration());
+  const auto data = part().all_data(5);
+  EXPECT_EQ(give(*step, data).message(), "");
+  EXPECT_EQ(step->start().message(), "");
+  EXPECT_EQ(opened->close().message(), "");
+  expect_contents(file("data"), pattern_file(5, part().file_size));
+}
+
+TEST_P(Steps, can_be_used_for_three_passes) {
+  Context weir = make();
+  auto opened = weir.create(file("data"), small());
+  auto step = opened->declare(part().declaration());
+  for (const std::uint64_t seed : {6, 7, 8}) {
+    const auto data = part().all_data(seed);
+    EXPECT_EQ(give(*step, data).message(), "");
+    const Status status = step->finish();
+    EXPECT_EQ(status.message(), "");
+    EXPECT_EQ(status.bytes(), part().file_size);
+    EXPECT_EQ(step->report().bytes, part().bytes());
+  }
+  EXPECT_EQ(opened->close().message(), "");
+  expect_contents(file("data"), pattern_file(8, part().file_size));
+}
+
+TEST_P(Steps, of_a_plan_go_to_another_file_and_to_another_place) {
+  Context weir = make();
+  auto opened = weir.create(file("data"), small());
+  auto step = opened->declare(part().declaration());
+  const Plan plan = step->plan();
+  auto another = weir.create(file("another"), small());
+  constexpr std::uint64_t shift = 12345;
+  auto here = another->step(plan), there = another->step(plan, shift + part().file_size);
+  ASSERT_EQ(same(here), Code::ok) << here.status().message();
+  ASSERT_EQ(same(there), Code::ok) << there.status().message();
+  const auto data = part().all_data(9);
+  for (Result<Step>* each : {&step, &here, &there}) {
+    EXPECT_EQ(give(**each, data).message(), "");
+    EXPECT_EQ((*each)->finish().message(), "");
+  }
+  EXPECT_EQ(opened->close().message(), "");
+  EXPECT_EQ(another->close().message(), "");
+  const Bytes once = pattern_file(9, part().file_size);
+  Bytes twice = once;
+  twice.insert(twice.end(), shift, 0);
+  twice.insert(twice.end(), once.begin(), once.end());
+  expect_contents(file("data"), once);
+  expect_contents(file("another"), twice);
+}
+
+TEST_P(Steps, that_reach_beyond_the_largest_file_by_their_shift_are_refused_on_all_ranks) {
+  Context weir = make();
+  auto opened = weir.create(file("data"), small());
+  auto step = opened->declare(part().declaration());
+  auto beyond = opened->step(step->plan(), (std::uint64_t{1} << 63) - 10);
+  if (beyond) {
+    const auto data = part().all_data(9);
+    EXPECT_EQ(give(*beyond, data).message(), "");
+    expect_code(beyond->finish(), Code::too_large);
+    EXPECT_NE(same(opened->close()), Code::ok);
+  } else {
+    expect_code(beyond, Code::invalid, "2^63");
+    EXPECT_EQ(same(opened->close()), Code::ok);
+  }
+}
+
+TEST_P(Steps, hold_no_more_memory_than_planned_and_store_while_they_aggregate) {
+  Context weir = make();
+  const Part large = Part::interleaved(rank(), ranks(), 1000, 4000 / static_cast<std::uint64_t>(ranks()));
+  const auto data = large.all_data(3);
+  std::uint64_t beside = 0;
+  for (const std::uint64_t memory : {64 * 1024ul, 256 * 1024ul}) {
+    auto opened = weir.create(file("data"), {{"plan.mode", "aggregate"}, {"plan.memory", std::to_string(memory)}, {"plan.aggregators", "1"}, {"plan.buffers", "2"}});
+    auto step = opened->declare(large.declaration());
+    ASSERT_EQ(same(step), Code::ok) << step.status().message();
+    EXPECT_EQ(give(*step, data).message(), "");
+    EXPECT_EQ(step->finish().message(), "");
+    const Report report = step->report();
+    const bool aggregator = report.storage_calls > 0;
+    // An aggregator may also have landing places for other nodes: at most as much again as other ranks may hold.
+    if (GetParam() == std::string{"0"}) {
+      EXPECT_LE(report.buffer_bytes, aggregator ? memory : 4 * mib);
+    } else {
+      EXPECT_LE(report.buffer_bytes, aggregator ? memory + 4 * mib : 4 * mib);
+    }
+    beside += report.stored_while_aggregating;
+    EXPECT_LE(report.stored_while_aggregating, report.stored_bytes);
+    EXPECT_EQ(opened->close().message(), "");
+  }
+  expect_contents(file("data"), pattern_file(3, large.file_size));
+  MPI_Allreduce(MPI_IN_PLACE, &beside, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+  if (ranks() > 1) {
+    EXPECT_GT(beside, 0u);
+  }
+}
+
+TEST_P(Steps, that_overlap_have_defined_contents) {
+  for (const char* mode : {"aggregate", "direct"}) {
+    Context weir = make();
+    auto opened = weir.create(file("data"), {{"plan.mode", mode}, {"plan.buffer_size", "64"}});
+    Declaration declaration;
+    // All ranks write [0, 100); later variables write over earlier ones, later pieces over earlier ones.
+    declaration.variable(Run{0, 100, 0, 1});
+    const auto r = static_cast<std::uint64_t>(rank());
+    declaration.variable(Run{200 + r * 50, 30, 0, 1});
+    declaration.variable(Run{210 + r * 50, 10, 0, 1});
+    declaration.variable(std::vector<Run>{{1000 + r * 50, 20, 0, 1}, {1010 + r * 50, 20, 0, 1}});
+    auto step = opened->declare(declaration);
+    ASSERT_EQ(same(step), Code::ok) << step.status().message();
+    const auto me = static_cast<unsigned char>(10 + rank());
+    Bytes pieces(40, me);
+    std::fill(pieces.begin() + 20, pieces.end(), 77);
+    EXPECT_EQ(step->write(3, pieces).message(), "");
+    EXPECT_EQ(step->write(2, Bytes(10, 99)).message(), "");
+    EXPECT_EQ(step->write(0, Bytes(100, me)).message(), "");
+    EXPECT_EQ(step->write(1, Bytes(30, me)).message(), "");
+    const Status status = step->finish();
+    EXPECT_EQ(status.message(), "");
+    EXPECT_EQ(opened->close().message(), "");
+    Bytes expected(1000 + static_cast<std::size_t>(ranks()) * 50 - 20, 0);
+    std::fill_n(expected.begin(), 100, static_cast<unsigned char>(10 + ranks() - 1));
+    for (int k = 0; k < ranks(); ++k) {
+      const auto at = expected.begin() + 50 * k;
+      std::fill_n(at + 200, 30, static_cast<unsigned char>(10 + k));
+      std::fill_n(at + 210, 10, 99);
+      std::fill_n(at + 1000, 20, static_cast<unsigned char>(10 + k));
+      std::fill_n(at + 1010, 20, 77);
+    }
+    SCOPED_TRACE(mode);
+    expect_contents(file("data"), expected);
+  }
+}
+
+TEST_P(Steps, in_memory_can_be_read_again_in_the_same_context) {
+  Context weir = make();
+  const Settings settings{{"storage.kind", "memory"}};
+  const auto data = part().all_data(2);
+  {
+    auto opened = weir.create("kept", settings);
+    auto step = opened->declare(part().declaration());
+    ASSERT_EQ(same(step), Code::ok) << step.status().message();
+    EXPECT_EQ(give(*step, data).message(), "");
+    EXPECT_EQ(step->finish().message(), "");
+    EXPECT_EQ(opened->close().message(), "");
+  }
+  auto opened = weir.open("kept", settings);
+  ASSERT_EQ(same(opened), Code::ok) << opened.status().message();
+  auto step = opened->declare(part().declaration());
+  std::vector<Bytes> back;
+  for (const Bytes& variable : data) back.emplace_back(variable.size());
+  EXPECT_EQ(take(*step, back).message(), "");
+  EXPECT_EQ(step->finish().message(), "");
+  EXPECT_TRUE(back == data);
+  EXPECT_EQ(opened->close().message(), "");
+}
+
+class Plans : public Steps {};
+
+TEST_P(Plans, are_equal_on_all_ranks_and_to_those_of_the_serial_planner) {
+  Context weir = make();
+  for (const char* mode : {"aggregate", "direct"}) {
+    Settings settings = small();
+    settings["plan.mode"] = mode;
+    auto opened = weir.create(file("data"), settings);
+    auto step = opened->declare(part().declaration());
+    const Plan plan = step->plan();
+    std::uint64_t least = plan.hash(), most = plan.hash();
+    MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+    EXPECT_EQ(least, most);
+    std::vector<RankDeclaration> all;
+    for (int r = 0; r < ranks(); ++r)
+      all.push_back(*RankDeclaration::of(Part::interleaved(r, ranks(), 100, 60).declaration()));
+    const SimpleRule rule;
+    PlanRequest request;
+    request.nodes = &plan.impl()->team->nodes();
+    request.limits = PlanLimits::of(*ResolvedSettings::resolve(settings));
+    request.model = &rule;
+    request.storage.file_system = "any";
+    std::vector<RankPlan> serial = plan_all(all, request);
+    // Traits of the real file system go into the plan: only what follows from them may differ.
+    if (serial[0].layout.placement.alignment == plan.impl()->plan.layout.placement.alignment) {
+      EXPECT_EQ(serial[static_cast<std::size_t>(rank())].layout.hash, plan.hash());
+      EXPECT_EQ(plan_text(serial[0].layout, *request.nodes), plan.text());
+    } else {
+      ADD_FAILURE() << "the file system has another block than 4096: give it to the request";
+    }
+    EXPECT_EQ(opened->close().message(), "");
+  }
+}
+
+TEST_P(Plans, that_are_damaged_are_refused_and_whole_ones_work) {
+  Context weir = make();
+  const std::string path = file("plan");
+  auto opened = weir.create(file("data"), small());
+  auto step = opened->declare(part().declaration());
+  ASSERT_EQ(same(step->plan().save(path)), Code::ok);
+  expect_code(step->plan().save(file("no/such/place")), Code::not_found, "no/such/place");
+  const Bytes whole = contents(path);
+  ASSERT_GT(whole.size(), 100u);
+  for (std::size_t at = 0; at < whole.size(); at += at < 64 ? 7 : whole.size() / 40) {
+    Bytes damaged = whole;
+    damaged[at] ^= 0x40;
+    prepare(path, damaged);
+    expect_code(weir.load_plan(path), Code::corrupt, "save it again");
+    damaged.resize(at);
+    prepare(path, damaged);
+    expect_code(weir.load_plan(path), Code::corrupt, "save it again");
+    ASSERT_FALSE(failed_anywhere()) << "byte " << at;
+  }
+  prepare(path, whole);
+  auto loaded = weir.load_plan(path);
+  ASSERT_EQ(same(loaded), Code::ok) << loaded.status().message();
+  EXPECT_EQ(loaded->hash(), step->plan().hash());
+  auto again = opened->step(*loaded);
+  ASSERT_EQ(same(again), Code::ok) << again.status().message();
+  const auto data = part().all_data(3);
+  EXPECT_EQ(give(*again, data).message(), "");
+  EXPECT_EQ(again->finish().message(), "");
+  EXPECT_EQ(opened->close().message(), "");
+  expect_contents(file("data"), pattern_file(3, part().file_size));
+}
+
+INSTANTIATE_TEST_SUITE_P(Nodes, Steps, ::testing::Values("0", "2"));
+INSTANTIATE_TEST_SUITE_P(Nodes, Plans, ::testing::Values("0", "2"));
+
+}  // namespace
+}  // namespace weir::testing

@@ -62,7 +62,7 @@ module weir
 
   public :: weir_version, weir_last_message, weir_last_bytes
   public :: weir_context_create, weir_context_free
-  public :: weir_create, weir_open, weir_update, weir_sync, weir_close
+  public :: weir_create, weir_open, weir_update, weir_file_step, weir_sync, weir_close
   public :: weir_declaration_new, weir_declaration_free, weir_declaration_runs, weir_declaration_box, &
     weir_declaration_variable
   public :: weir_declare, weir_write, weir_read, weir_finish, weir_start, weir_test, weir_wait, weir_explain, &
@@ -126,6 +126,34 @@ module weir
       type(c_ptr), value :: context, settings
       character(kind=c_char), intent(in) :: path(*)
       type(c_ptr), intent(out) :: file
+      integer(c_int) :: code
+    end function
+    function c_create_planned(context, path, plan, settings, file) bind(C, name='weir_create_planned') result(code)
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: context, plan, settings
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), intent(out) :: file
+      integer(c_int) :: code
+    end function
+    function c_open_planned(context, path, plan, settings, file) bind(C, name='weir_open_planned') result(code)
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: context, plan, settings
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), intent(out) :: file
+      integer(c_int) :: code
+    end function
+    function c_update_planned(context, path, plan, settings, file) bind(C, name='weir_update_planned') result(code)
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: context, plan, settings
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), intent(out) :: file
+      integer(c_int) :: code
+    end function
+    function c_file_step(file, shift, step) bind(C, name='weir_file_step') result(code)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: file
+      integer(c_int64_t), value :: shift
+      type(c_ptr), intent(out) :: step
       integer(c_int) :: code
     end function
     function c_sync(file) bind(C, name='weir_sync') result(code)
@@ -328,37 +356,61 @@ contains
     code = c_context_free(context%handle)
   end subroutine
 
-  subroutine weir_create(context, path, file, code, settings)
+  subroutine weir_create(context, path, file, code, settings, plan)
     type(weir_context), intent(in) :: context
     character(len=*), intent(in) :: path
     type(weir_file), intent(out) :: file
     integer, intent(out) :: code
     type(weir_setting), intent(in), optional :: settings(:)
+    type(weir_plan), intent(in), optional :: plan
     type(setting_list), target :: list
     call fill(list, settings)
-    code = c_create(context%handle, trim(path)//c_null_char, c_loc(list%entries), file%handle)
+    if (present(plan)) then
+      code = c_create_planned(context%handle, trim(path)//c_null_char, plan%handle, c_loc(list%entries), file%handle)
+    else
+      code = c_create(context%handle, trim(path)//c_null_char, c_loc(list%entries), file%handle)
+    end if
   end subroutine
 
-  subroutine weir_open(context, path, file, code, settings)
+  subroutine weir_open(context, path, file, code, settings, plan)
     type(weir_context), intent(in) :: context
     character(len=*), intent(in) :: path
     type(weir_file), intent(out) :: file
     integer, intent(out) :: code
     type(weir_setting), intent(in), optional :: settings(:)
+    type(weir_plan), intent(in), optional :: plan
     type(setting_list), target :: list
     call fill(list, settings)
-    code = c_open(context%handle, trim(path)//c_null_char, c_loc(list%entries), file%handle)
+    if (present(plan)) then
+      code = c_open_planned(context%handle, trim(path)//c_null_char, plan%handle, c_loc(list%entries), file%handle)
+    else
+      code = c_open(context%handle, trim(path)//c_null_char, c_loc(list%entries), file%handle)
+    end if
   end subroutine
 
-  subroutine weir_update(context, path, file, code, settings)
+  subroutine weir_update(context, path, file, code, settings, plan)
     type(weir_context), intent(in) :: context
     character(len=*), intent(in) :: path
     type(weir_file), intent(out) :: file
     integer, intent(out) :: code
     type(weir_setting), intent(in), optional :: settings(:)
+    type(weir_plan), intent(in), optional :: plan
     type(setting_list), target :: list
     call fill(list, settings)
-    code = c_update(context%handle, trim(path)//c_null_char, c_loc(list%entries), file%handle)
+    if (present(plan)) then
+      code = c_update_planned(context%handle, trim(path)//c_null_char, plan%handle, c_loc(list%entries), file%handle)
+    else
+      code = c_update(context%handle, trim(path)//c_null_char, c_loc(list%entries), file%handle)
+    end if
+  end subroutine
+
+  !> A step of the plan that the file was opened with, all offsets moved by `shift` bytes.
+  subroutine weir_file_step(file, shift, step, code)
+    type(weir_file), intent(in) :: file
+    integer(int64), intent(in) :: shift
+    type(weir_step), intent(out) :: step
+    integer, intent(out) :: code
+    code = c_file_step(file%handle, shift, step%handle)
   end subroutine
 
   subroutine weir_sync(file, code)

@@ -87,6 +87,14 @@ int weir_context_free(weir_context** context);
 int weir_create(weir_context* context, const char* path, const weir_setting* settings, weir_file** file);
 int weir_open(weir_context* context, const char* path, const weir_setting* settings, weir_file** file);
 int weir_update(weir_context* context, const char* path, const weir_setting* settings, weir_file** file);
+/* The same for a file whose steps all have one plan, made earlier; weir_file_step gives them. */
+int weir_create_planned(weir_context* context, const char* path, const weir_plan* plan, const weir_setting* settings,
+                        weir_file** file);
+int weir_open_planned(weir_context* context, const char* path, const weir_plan* plan, const weir_setting* settings,
+                      weir_file** file);
+int weir_update_planned(weir_context* context, const char* path, const weir_plan* plan, const weir_setting* settings,
+                        weir_file** file);
+int weir_file_step(weir_file* file, uint64_t shift, weir_step** step);
 int weir_sync(weir_file* file);
 /* Closes, and frees the handle whatever the outcome. */
 int weir_close(weir_file** file);

@@ -128,6 +128,29 @@ int weir_update(weir_context* context, const char* path, const weir_setting* set
               [&] { return hand_over(context->value.update(path, settings_of(settings)), file); });
 }
 
+int weir_create_planned(weir_context* context, const char* path, const weir_plan* plan, const weir_setting* settings,
+                        weir_file** file) {
+  return call("weir_create_planned", {{"context", context}, {"path", path}, {"plan", plan}, {"file", file}},
+              [&] { return hand_over(context->value.create(path, plan->value, settings_of(settings)), file); });
+}
+
+int weir_open_planned(weir_context* context, const char* path, const weir_plan* plan, const weir_setting* settings,
+                      weir_file** file) {
+  return call("weir_open_planned", {{"context", context}, {"path", path}, {"plan", plan}, {"file", file}},
+              [&] { return hand_over(context->value.open(path, plan->value, settings_of(settings)), file); });
+}
+
+int weir_update_planned(weir_context* context, const char* path, const weir_plan* plan, const weir_setting* settings,
+                        weir_file** file) {
+  return call("weir_update_planned", {{"context", context}, {"path", path}, {"plan", plan}, {"file", file}},
+              [&] { return hand_over(context->value.update(path, plan->value, settings_of(settings)), file); });
+}
+
+int weir_file_step(weir_file* file, uint64_t shift, weir_step** step) {
+  return call("weir_file_step", {{"file", file}, {"step", step}},
+              [&] { return hand_over(file->value.step(shift), step); });
+}
+
 int weir_sync(weir_file* file) {
   return call("weir_sync", {{"file", file}}, [&] { return file->value.sync(); });
 }

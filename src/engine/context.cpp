@@ -40,7 +40,6 @@ Status check_mpi() {
 }
 
 Status agreed(const Outcome& outcome) {
-  if (outcome.code != 0) return status_of(outcome);
   if (outcome.other_call != 0) {
     const auto call = static_cast<Call>(outcome.call >> 56), other = static_cast<Call>(outcome.other_call >> 56);
     return problem(Code::mismatch,
@@ -48,7 +47,7 @@ Status agreed(const Outcome& outcome) {
                                  : fmt::format("cannot go on: some ranks called {}, others {}", name(call), name(other)),
                    "collective calls are made by all ranks in the same order");
   }
-  return Status::done(outcome.bytes);
+  return status_of(outcome);
 }
 
 namespace {

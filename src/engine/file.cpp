@@ -83,7 +83,7 @@ Status File::Impl::open_here(Call call) {
   Arena* arena = result.ok() ? weir.take_arena(plan_ ? plan_->impl()->serial : 0) : nullptr;
   if (result.ok() && !arena) result = too_many_files();
   if (!result.ok()) {
-    if (storage_ && mode == OpenMode::create) (void)system->remove(work);
+    if (storage_ && (outcome.flags & flag_replaces)) (void)system->remove(work);  // a temporary file, never the target
     return result;
   }
   replaces_ = (all.flags & flag_replaces) != 0;
@@ -107,16 +107,14 @@ Status File::Impl::attempt_open(Call call, Outcome& outcome) try {
                                   settings.text("storage.fault"), weir.team->rank());
   if (!made) return made.status();
   system = std::move(*made);
-  const bool plain_file = settings.text("storage.kind") == "posix";
-  target = work = mode == OpenMode::create && plain_file ? resolved(path) : path;
-  const bool may_replace = mode == OpenMode::create && plain_file && settings.flag("storage.replace");
-  if (weir.team->rank() != 0) {
-    if (may_replace) work = temporary_name(target, weir.id, serial);
-    return {};
-  }
-  if (may_replace && replaceable(target)) {
-    work = temporary_name(target, weir.id, serial);
-    outcome.flags |= flag_replaces;
+  target = work = path;
+  if (weir.team->rank() != 0) return {};
+  if (mode == OpenMode::create && settings.text("storage.kind") == "posix") {
+    target = work = resolved(path);
+    if (settings.flag("storage.replace") && replaceable(target)) {
+      work = temporary_name(target, weir.id, serial);
+      outcome.flags |= flag_replaces;
+    }
   }
   auto opened = system->open(work, mode);
   if (!opened) return opened.status();
@@ -129,7 +127,8 @@ Status File::Impl::attempt_open(Call call, Outcome& outcome) try {
 Storage* File::Impl::get() noexcept {
   if (storage_ || !open_error_.ok()) return storage_.get();
   try {
-    auto opened = system->open(replaces() ? work : target, mode == OpenMode::create ? OpenMode::update : mode);
+    if (replaces()) work = temporary_name(resolved(path), context->id, serial);
+    auto opened = system->open(work, mode == OpenMode::create ? OpenMode::update : mode);
     if (opened) storage_ = std::move(*opened);
     else open_error_ = opened.status();
   } catch (const std::bad_alloc&) {
@@ -324,9 +323,10 @@ Status File::Impl::close() {
   if (durable && storage_)
     if (const int error = storage_->sync()) mine = storage_problem(error, "sync", path);
   if (storage_)
-    if (const int error = storage_->close(); error != 0 && mine.ok()) mine = storage_problem(error, "close", path);
+    if (const int error = storage_->close(); error != 0 && mine.ok() && mode != OpenMode::read)
+      mine = storage_problem(error, "close", path);
   storage_.reset();
-  if (mine.ok() && failed_steps > 0)
+  if (mine.ok() && failed_steps > 0 && mode != OpenMode::read)
     mine = problem(Code::io, fmt::format("cannot close '{}' as a whole file: {} of its steps failed", path, failed_steps),
                    replaces() ? "what was there before is untouched" : "its contents are not complete");
   Status status = mine;
@@ -334,7 +334,13 @@ Status File::Impl::close() {
     Outcome outcome;
     outcome.fail(mine, weir.team->rank());
     outcome.call = call_id(Call::close, serial);
-    status = agreed(weir.team->agree_then(outcome, [&](Outcome& all) { all.fail(install(all.code == 0 && all.other_call == 0, durable), 0); }));
+    status = agreed(weir.team->agree_then(outcome, [&](Outcome& all) {
+      if (all.other_call == 0) all.fail(install(all.code == 0, durable), 0);
+    }));
+  }
+  if (status.code() == Code::mismatch) {
+    closed = false;  // the others have not closed it: that can still be done together
+    return status;
   }
   for (Arena* arena : arenas) arena->give_back();
   return status;
@@ -344,7 +350,10 @@ Status File::Impl::install(bool complete, bool durable) noexcept {
   if (replaces() && !complete) (void)system->remove(work);
   if (!complete) return {};
   if (replaces())
-    if (Status status = system->rename(work, target); !status.ok()) return status;
+    if (Status status = system->rename(work, target); !status.ok()) {
+      (void)system->remove(work);
+      return status;
+    }
   return durable ? system->sync_directory(target) : Status{};
 }
 

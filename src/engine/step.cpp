@@ -148,6 +148,7 @@ void Step::Impl::conclude() noexcept {
   last_.buffer_bytes = ArenaShape::of(own().layout, pass_.team.nodes(), pass_.team.rank()).data_bytes();
   if (result_.ok() == failed_before_) file_->failed_steps += result_.ok() ? std::size_t(-1) : 1;
   failed_before_ = !result_.ok();
+  file_->forget_open_error();
   state_ = State::over;
   auto& queue = file_->context->under_way;
   if (!queue.empty() && queue.front().get() == this) queue.pop_front();
@@ -201,17 +202,16 @@ Status Step::Impl::wait() {
   const auto keep = shared_from_this();
   auto& queue = file_->context->under_way;
   Team& team = pass_.team;
-  double idle_since = 0;
+  Patience patience{team.spin_s()};
   while (!over()) {
     const std::uint32_t heard = team.own_doorbell().listen();
     bool poll = false;
     const bool moved = progress_all(poll);
     if (moved || over()) {
-      idle_since = 0;
+      patience.renew();
       continue;
     }
     const double start = now();
-    if (idle_since == 0) idle_since = start;
     if (poll) {
       sched_yield();
     } else if (queue.front().get() == this && arrived()) {
@@ -219,9 +219,9 @@ Status Step::Impl::wait() {
       conclude();
     } else if (storing()) {
       file_->get()->wait();
-    } else if (queue.front()->arrived() || now() - idle_since < team.spin_s()) {
-      if (team.spin_s() == 0) sched_yield();
-    } else {
+    } else if (queue.front()->arrived()) {
+      sched_yield();
+    } else if (!patience.poll()) {
       team.own_doorbell().sleep(heard);
     }
     pass_.report.wait_s += now() - start;

@@ -1,6 +1,7 @@
 #include "exchange/doorbell.hpp"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -8,6 +9,16 @@
 #include <ctime>
 
 namespace weir {
+
+bool Patience::poll() noexcept {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  const double now = static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  if (since_ == 0) since_ = now;
+  if (now - since_ >= seconds_) return false;
+  sched_yield();
+  return true;
+}
 
 void sleep_while_equal(std::atomic<std::uint32_t>& word, std::uint32_t seen) noexcept {
   const timespec second{1, 0};

@@ -10,6 +10,20 @@ namespace weir {
 void sleep_while_equal(std::atomic<std::uint32_t>& word, std::uint32_t seen) noexcept;
 void wake_all(std::atomic<std::uint32_t>& word) noexcept;
 
+/// How long a waiter polls, giving way to others each time, before it should sleep.
+class Patience {
+ public:
+  explicit Patience(double seconds) noexcept : seconds_{seconds} {}
+  /// Gives way and is true, until the time is over.
+  bool poll() noexcept;
+  /// Something came: the time starts anew.
+  void renew() noexcept { since_ = 0; }
+
+ private:
+  double seconds_;
+  double since_ = 0;
+};
+
 /// Lets one process sleep until another has changed something it waits for.
 ///
 /// The waiter reads `seen = listen()`, looks whether what it wants has come, and if not calls `sleep(seen)`.

@@ -74,13 +74,12 @@ void combine_outcomes(void* in, void* inout, int* count, MPI_Datatype*) {
   for (int i = 0; i < *count; ++i) static_cast<Outcome*>(inout)[i].combine(static_cast<const Outcome*>(in)[i]);
 }
 
-double choose_spin(int local_size) {
-  cpu_set_t cpus;
-  CPU_ZERO(&cpus);
-  if (sched_getaffinity(0, sizeof cpus, &cpus) != 0) return 0;
-  // A rank bound to few cores still has its node mates elsewhere, so the node's cores count when it is bound to one.
-  const int cores = std::max(CPU_COUNT(&cpus), 1);
-  return local_size <= cores || CPU_COUNT(&cpus) == 1 ? 50e-6 : 0;
+/// Polling, with a yield each time, beats sleeping for waits of this length even on cores that many ranks share.
+constexpr double default_spin_s = 500e-6;
+
+/// Lets the system map the pages now instead of when they are first used.
+void touch(const std::byte* data, std::uint64_t size) {
+  for (std::uint64_t at = 0; at < size; at += 4096) (void)*static_cast<const volatile std::byte*>(data + at);
 }
 
 Status shortage() { return problem(Code::no_memory, "out of memory", "lower plan.memory, or give the job more memory"); }
@@ -127,7 +126,7 @@ Result<std::unique_ptr<Team>> Team::create(MPI_Comm communicator, const Options&
   MPI_Type_contiguous(sizeof(Outcome), MPI_BYTE, &team->outcome_type_);
   MPI_Type_commit(&team->outcome_type_);
   MPI_Op_create(combine_outcomes, 1, &team->combine_);
-  team->spin_s_ = options.spin_s >= 0 ? options.spin_s : choose_spin(local_size);
+  team->spin_s_ = options.spin_s >= 0 ? options.spin_s : default_spin_s;
 
   // From here on failures are told by an ordinary reduction: shared memory is what may be missing.
   Status status;
@@ -151,6 +150,8 @@ Result<std::unique_ptr<Team>> Team::create(MPI_Comm communicator, const Options&
   }
   for (int slot = 0; slot < first_free_segment && status.ok(); ++slot)
     team->control(team->local_rank_).shown[slot].offset = team->places_[slot].offset;
+  if (status.ok())
+    for (const Peer& peer : team->peers_) touch(peer.control.data(), team->room_used_);
   Outcome outcome, sum;
   outcome.fail(status, team->rank_);
   MPI_Allreduce(&outcome, &sum, 1, team->outcome_type_, team->combine_, team->communicator_);
@@ -222,11 +223,11 @@ bool Team::complete() noexcept {
 
 void Team::wait_for_result() noexcept {
   Control& first = control(0);
-  const double start = spin_s_ > 0 ? MPI_Wtime() : 0;
+  Patience patience{spin_s_};
   while (true) {
     const std::uint32_t heard = own_doorbell().listen();
     if (complete()) return;
-    if (spin_s_ > 0 && MPI_Wtime() - start < spin_s_) continue;
+    if (patience.poll()) continue;
     if (!speaks_for_node()) {
       sleep_while_equal(first.generation, generation_);
     } else if (reducing_) {
@@ -246,11 +247,12 @@ const Outcome& Team::agree(const Outcome& mine) noexcept {
 Outcome Team::others_arrived(const Outcome& mine) noexcept {
   Control& first = control(0);
   const auto others = static_cast<std::uint32_t>(local_size()) - 1;
+  Patience patience{spin_s_};
   first.awaits_others.store(1);
   while (true) {
     const std::uint32_t heard = first.doorbell.listen();
     if (first.arrived.load() == others) break;
-    first.doorbell.sleep(heard);
+    if (!patience.poll()) first.doorbell.sleep(heard);
   }
   first.awaits_others.store(0);
   Outcome all = mine;

@@ -74,6 +74,7 @@ class Team {
   const Outcome& agree_then(const Outcome& mine, Action&& act) {
     if (nodes_.nodes() > 1) {
       Outcome all = agree(mine);
+      if (all.other_call != 0) return result_;  // those who called something else do not come again
       if (rank_ == 0) act(all);
       return agree(all_but_first(all));
     }

@@ -30,7 +30,12 @@ constexpr Kind kinds[] = {
     {"posix",
      [](Async async) -> std::unique_ptr<StorageSystem> { return std::make_unique<PosixStorageSystem>(async); }},
     {"null", [](Async) -> std::unique_ptr<StorageSystem> { return std::make_unique<NullStorageSystem>(); }},
-    {"memory", [](Async) -> std::unique_ptr<StorageSystem> { return std::make_unique<MemoryStorageSystem>(); }},
+    {"memory",
+     [](Async) -> std::unique_ptr<StorageSystem> {
+       // What one open of a file leaves in memory, the next one finds.
+       static const auto files = std::make_shared<MemoryStorageSystem::Files>();
+       return std::make_unique<MemoryStorageSystem>(files);
+     }},
 };
 
 template <class Row, std::size_t count>

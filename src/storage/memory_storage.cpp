@@ -84,8 +84,8 @@ StorageTraits MemoryStorageSystem::traits(const std::string&) {
 }
 
 Result<std::unique_ptr<Storage>> MemoryStorageSystem::open(const std::string& path, OpenMode mode) try {
-  if (mode != OpenMode::create && !files_.contains(path)) return storage_problem(ENOENT, "open", path);
-  auto& file = files_[path];
+  if (mode != OpenMode::create && !files_->contains(path)) return storage_problem(ENOENT, "open", path);
+  auto& file = (*files_)[path];
   if (!file) file = std::make_shared<MemoryFile>();
   if (mode == OpenMode::create) *file = {};
   return std::unique_ptr<Storage>{std::make_unique<MemoryStorage>(file, mode, hook_)};
@@ -94,18 +94,18 @@ Result<std::unique_ptr<Storage>> MemoryStorageSystem::open(const std::string& pa
 }
 
 Status MemoryStorageSystem::rename(const std::string& from, const std::string& to) try {
-  const auto found = files_.find(from);
-  if (found == files_.end()) return storage_problem(ENOENT, "rename", from, " to '" + to + "'");
+  const auto found = files_->find(from);
+  if (found == files_->end()) return storage_problem(ENOENT, "rename", from, " to '" + to + "'");
   auto file = found->second;
-  files_[to] = std::move(file);
-  if (from != to) files_.erase(from);
+  (*files_)[to] = std::move(file);
+  if (from != to) files_->erase(from);
   return {};
 } catch (const std::bad_alloc&) {
   return storage_problem(ENOMEM, "rename", from);
 }
 
 Status MemoryStorageSystem::remove(const std::string& path) {
-  return files_.erase(path) ? Status{} : storage_problem(ENOENT, "remove", path);
+  return files_->erase(path) ? Status{} : storage_problem(ENOENT, "remove", path);
 }
 
 }  // namespace weir

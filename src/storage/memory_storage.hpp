@@ -22,9 +22,12 @@ struct MemoryFile {
 
 /// Files in this process' memory: slow, obvious, the reference for the others. One thread at a time.
 ///
-/// There are no directories; a path is a name. Unlike other storages, a write takes memory and may fail with ENOMEM.
+/// There are no directories; a path is a name. Systems made with the same `files` see one another's. Unlike other storages, a write takes memory and may fail with ENOMEM.
 class MemoryStorageSystem final : public StorageSystem {
  public:
+  using Files = std::map<std::string, std::shared_ptr<MemoryFile>>;
+  explicit MemoryStorageSystem(std::shared_ptr<Files> files = std::make_shared<Files>()) : files_{std::move(files)} {}
+
   StorageTraits traits(const std::string& path) override;
   Result<std::unique_ptr<Storage>> open(const std::string& path, OpenMode mode) override;
   Status rename(const std::string& from, const std::string& to) override;
@@ -36,7 +39,7 @@ class MemoryStorageSystem final : public StorageSystem {
   }
 
  private:
-  std::map<std::string, std::shared_ptr<MemoryFile>> files_;
+  std::shared_ptr<Files> files_;
   std::shared_ptr<TransferHook> hook_;
 };
 

@@ -128,6 +128,15 @@ TEST_F(CApi, a_plan_is_saved_loaded_and_used_again) {
   EXPECT_EQ(weir_close(&file), WEIR_OK) << weir_last_message();
   EXPECT_EQ(std::filesystem::file_size(path_), 4096 + 2 * 5 * 32);
 
+  ASSERT_EQ(weir_update_planned(context_, path_.c_str(), plan, nullptr, &file), WEIR_OK) << weir_last_message();
+  ASSERT_EQ(weir_file_step(file, 8192, &step), WEIR_OK) << weir_last_message();
+  EXPECT_EQ(weir_write(step, 0, a.data(), mine_ * sizeof(int)), WEIR_OK) << weir_last_message();
+  EXPECT_EQ(weir_write(step, 1, b.data(), mine_ * sizeof(int)), WEIR_OK) << weir_last_message();
+  EXPECT_EQ(weir_finish(step), WEIR_OK) << weir_last_message();
+  EXPECT_EQ(weir_step_free(&step), WEIR_OK);
+  EXPECT_EQ(weir_close(&file), WEIR_OK) << weir_last_message();
+  EXPECT_EQ(std::filesystem::file_size(path_), 8192 + 2 * 5 * 32);
+
   EXPECT_EQ(weir_plan_free(&plan), WEIR_OK);
   EXPECT_EQ(weir_plan_free(&loaded), WEIR_OK);
   EXPECT_EQ(weir_declaration_free(&declaration), WEIR_OK);
@@ -167,6 +176,10 @@ TEST_F(CApi, null_pointers_are_refused_by_name) {
   EXPECT_EQ(weir_open(nullptr, "a", nullptr, &file), WEIR_INVALID);
   EXPECT_EQ(weir_update(nullptr, "a", nullptr, &file), WEIR_INVALID);
   EXPECT_EQ(weir_load_plan(nullptr, "a", &plan), WEIR_INVALID);
+  EXPECT_EQ(weir_create_planned(context_, "a", nullptr, nullptr, &file), WEIR_INVALID);
+  EXPECT_EQ(weir_open_planned(context_, "a", nullptr, nullptr, &file), WEIR_INVALID);
+  EXPECT_EQ(weir_update_planned(context_, "a", nullptr, nullptr, &file), WEIR_INVALID);
+  EXPECT_EQ(weir_file_step(nullptr, 0, &step), WEIR_INVALID);
   EXPECT_EQ(weir_sync(nullptr), WEIR_INVALID);
   EXPECT_EQ(weir_close(nullptr), WEIR_INVALID);
   EXPECT_EQ(weir_close(&file), WEIR_INVALID);

@@ -1,3 +1,6 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include "fault/harness.hpp"
 
 // Wrong use: every rank gets the same code, and a message that says what to do.
@@ -265,11 +268,15 @@ TEST_F(WrongUse, of_settings_is_told_by_all_ranks_even_when_one_has_them) {
 
 TEST_F(WrongUse, of_settings_on_one_rank_leaves_what_is_no_plain_file_alone) {
   // As root, Weir could remove a device: it must not. A pipe stands for it.
-  if (rank() == 0) std::system(fmt::format("mkfifo '{}'; ( sleep 5 < '{}' ) & ", file("pipe"), file("pipe")).c_str());
+  if (rank() == 0) {
+    ASSERT_EQ(mkfifo(file("pipe").c_str(), 0600), 0);
+  }
+  const int reader = rank() == 0 ? open(file("pipe").c_str(), O_RDWR) : -1;  // else opening it for writing would wait
   MPI_Barrier(MPI_COMM_WORLD);
   Context weir{MPI_COMM_WORLD};
   if (ranks() > 1) expect_code(weir.create(file("pipe"), last() ? Settings{{"plan.bufers", "3"}} : Settings{}), Code::settings);
   EXPECT_TRUE(std::filesystem::is_fifo(file("pipe")));
+  if (rank() == 0) close(reader);
 }
 
 TEST_F(WrongUse, of_an_existing_file_that_is_not_replaced_does_not_remove_it) {

@@ -151,36 +151,35 @@ TEST_P(Steps, that_reach_beyond_the_largest_file_by_their_shift_are_refused_on_a
 
 TEST_P(Steps, hold_no_more_memory_than_planned_and_store_while_they_aggregate) {
   Context weir = make();
-  const Part large = Part::interleaved(rank(), ranks(), 1000, 4000 / static_cast<std::uint64_t>(ranks()));
+  const Part large = Part::interleaved(rank(), ranks(), 1000, 8000 / static_cast<std::uint64_t>(ranks()));
   const auto data = large.all_data(3);
   std::uint64_t beside = 0;
-  for (const std::uint64_t memory : {64 * 1024ul, 256 * 1024ul}) {
-    auto opened = weir.create(file("data"), {{"plan.mode", "aggregate"}, {"plan.memory", std::to_string(memory)}, {"plan.aggregators", "1"}, {"plan.buffers", "2"}});
+  for (const std::uint64_t memory : {64ul << 10, 1ul << 20}) {
+    auto opened = weir.create(file("data"), {{"plan.mode", "aggregate"},
+                                             {"plan.memory", std::to_string(memory)},
+                                             {"plan.aggregators", "1"},
+                                             {"plan.buffers", "2"}});
     auto step = opened->declare(large.declaration());
     ASSERT_EQ(same(step), Code::ok) << step.status().message();
-    EXPECT_EQ(give(*step, data).message(), "");
-    EXPECT_EQ(step->finish().message(), "");
-    const Report report = step->report();
-    const bool aggregator = report.storage_calls > 0;
-    // An aggregator may also have landing places for other nodes: at most as much again as other ranks may hold.
-    if (GetParam() == std::string{"0"}) {
-      EXPECT_LE(report.buffer_bytes, aggregator ? memory : 4 * mib);
-    } else {
-      EXPECT_LE(report.buffer_bytes, aggregator ? memory + 4 * mib : 4 * mib);
+    // Whether another rank runs just while one buffer is stored is up to the machine: some pass must show it.
+    for (int pass = 0; pass < 20 && (pass == 0 || !any_rank(beside > 0)); ++pass) {
+      EXPECT_EQ(give(*step, data).message(), "");
+      EXPECT_EQ(step->finish().message(), "");
+      const Report report = step->report();
+      // An aggregator also has landing places for other nodes: no more than other ranks may hold.
+      const std::uint64_t abroad = GetParam() == std::string{"0"} ? 0 : 4 * mib;
+      EXPECT_LE(report.buffer_bytes, report.storage_calls > 0 ? memory + abroad : 4 * mib);
+      EXPECT_LE(report.stored_while_aggregating, report.stored_bytes);
+      beside += report.stored_while_aggregating;
     }
-    beside += report.stored_while_aggregating;
-    EXPECT_LE(report.stored_while_aggregating, report.stored_bytes);
     EXPECT_EQ(opened->close().message(), "");
   }
   expect_contents(file("data"), pattern_file(3, large.file_size));
-  MPI_Allreduce(MPI_IN_PLACE, &beside, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-  if (ranks() > 1) {
-    EXPECT_GT(beside, 0u);
-  }
+  EXPECT_TRUE(any_rank(beside > 0) || ranks() == 1);
 }
 
 TEST_P(Steps, that_overlap_have_defined_contents) {
-  for (const char* mode : {"aggregate", "direct"}) {
+  for (const char* mode : {"aggregate", "direct", "auto"}) {
     Context weir = make();
     auto opened = weir.create(file("data"), {{"plan.mode", mode}, {"plan.buffer_size", "64"}});
     Declaration declaration;
@@ -193,12 +192,12 @@ TEST_P(Steps, that_overlap_have_defined_contents) {
     auto step = opened->declare(declaration);
     ASSERT_EQ(same(step), Code::ok) << step.status().message();
     const auto me = static_cast<unsigned char>(10 + rank());
-    Bytes pieces(40, me);
-    std::fill(pieces.begin() + 20, pieces.end(), 77);
-    EXPECT_EQ(step->write(3, pieces).message(), "");
-    EXPECT_EQ(step->write(2, Bytes(10, 99)).message(), "");
-    EXPECT_EQ(step->write(0, Bytes(100, me)).message(), "");
-    EXPECT_EQ(step->write(1, Bytes(30, me)).message(), "");
+    const std::vector<Bytes> data{Bytes(100, me), Bytes(30, me), Bytes(10, 99), [&] {
+                                    Bytes pieces(40, me);
+                                    std::fill(pieces.begin() + 20, pieces.end(), 77);
+                                    return pieces;
+                                  }()};
+    for (const int v : {3, 2, 0, 1}) EXPECT_EQ(step->write(v, data[static_cast<std::size_t>(v)]).message(), "");
     const Status status = step->finish();
     EXPECT_EQ(status.message(), "");
     EXPECT_EQ(opened->close().message(), "");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/units.hpp"
 #include "weir/weir.hpp"
@@ -73,6 +74,10 @@ std::string notes(const Results& results) {
     if (static_cast<int>(m.weir_s.size()) < results.request.pairs)
       text += fmt::format("{}: {} of {} pairs, as the time budget was used up\n", what, m.weir_s.size(),
                           results.request.pairs);
+    // A median lies between the least and the greatest of n values with probability 1 - 2^(1-n).
+    if (m.weir_s.size() < 6)
+      text += fmt::format("{}: of {} pairs, the interval holds the true ratio with at most {:.0f} % instead of 95 %\n",
+                          what, m.weir_s.size(), 100 * (1 - std::exp2(1 - static_cast<double>(m.weir_s.size()))));
     if (m.empty_s > 0.25 * median(m.weir_s))
       text += fmt::format("{}: a run that moves nothing takes {}, so the ratio is nearer to 1 than the truth\n", what,
                           format_seconds(m.empty_s));

@@ -89,7 +89,7 @@ double Comparison::timed(Mover& mover, Measurement& result, Operation operation,
   return seconds;
 }
 
-double Comparison::drop_hopeless(Measurement& result, Times& times) {
+double Comparison::drop_hopeless(Times& times) {
   constexpr double hopeless = 3;  // its fastest run took so many times the slowest of another
   double saved_s = 0;
   for (std::size_t f = formulations_.size(); f-- > 0;) {
@@ -97,7 +97,7 @@ double Comparison::drop_hopeless(Measurement& result, Times& times) {
     if (std::ranges::none_of(times, [&](const auto& other) { return fastest > hopeless * std::ranges::max(other); }))
       continue;
     saved_s += times[f].back();
-    result.formulations_s[formulations_[f]->name()] = times[f];
+    dropped_[formulations_[f]->name()] = times[f];
     formulations_.erase(formulations_.begin() + static_cast<std::ptrdiff_t>(f));
     times.erase(times.begin() + static_cast<std::ptrdiff_t>(f));
   }
@@ -121,7 +121,7 @@ Measurement Comparison::measure(Operation operation, StepKind step, int pairs, d
     used = broadcast(communicator_, now() - start);
     block_s = used - before;
     const bool short_of_time = used + block_s * (pairs + result.warm_ups - done) > budget_s;
-    if (done > 0 && short_of_time) block_s -= drop_hopeless(result, times);
+    if (done > 0 && short_of_time) block_s -= drop_hopeless(times);
     if (done < result.warm_ups && used + block_s * (least_pairs + 1) > budget_s) result.warm_ups = done;
     const int counted = done - result.warm_ups;
     if (counted >= pairs || (counted >= least_pairs && used + block_s > budget_s)) break;
@@ -142,6 +142,7 @@ Measurement Comparison::measure(Operation operation, StepKind step, int pairs, d
   };
   without_warm_ups(result.weir_s);
   std::ranges::for_each(times, without_warm_ups);
+  result.formulations_s = dropped_;
   for (std::size_t f = 0; f < formulations_.size(); ++f) result.formulations_s[formulations_[f]->name()] = times[f];
   const auto best = std::ranges::min_element(times, {}, [](const auto& list) { return median(list); });
   result.baseline_s = *best;

@@ -54,12 +54,13 @@ class Comparison {
   double timed(Mover& mover, Measurement& result, Operation operation, StepKind step);
   using Times = std::vector<std::vector<double>>;  ///< of each formulation
   /// Returns the seconds that a block will take less.
-  double drop_hopeless(Measurement& result, Times& times);
+  double drop_hopeless(Times& times);
 
   MPI_Comm communicator_;
   Trial& trial_;
   Mover& weir_;
-  std::vector<Mover*> formulations_;  ///< without those that were dropped as time was short
+  std::vector<Mover*> formulations_;                    ///< without those that were dropped as time was short
+  std::map<std::string, std::vector<double>> dropped_;  ///< and the times for which they were, also in an earlier step
   std::mt19937_64 random_;
 };
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <iterator>
@@ -26,7 +27,8 @@ std::string mpi_library() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
   MPI_Get_library_version(text, &length);
-  const std::string all{text, static_cast<std::size_t>(length)};
+  std::string all{text, static_cast<std::size_t>(length)};
+  std::ranges::replace(all, '\t', ' ');
   return all.substr(0, all.find_first_of(",\n"));
 }
 

@@ -4,13 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <ranges>
 #include <string>
 #include <vector>
 
 #include <weir/declaration.hpp>
+#include <weir/settings.hpp>
 #include <weir/status.hpp>
 
 /// Weir moves the data of MPI programs to and from files: declare, write or read, finish.
@@ -110,9 +110,6 @@ class File {
  private:
   std::shared_ptr<Impl> impl_;
 };
-
-/// Setting names and values, such as {"plan.buffers", "3"}.
-using Settings = std::map<std::string, std::string>;
 
 /// Weir on a communicator. Settings: defaults, then weir.toml, then WEIR_* in the environment, then those given here.
 class Context {

@@ -4,7 +4,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
-#include <weir/weir.hpp>
+#include <weir/settings.hpp>
+#include <weir/status.hpp>
 
 namespace weir {
 

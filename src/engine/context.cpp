@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <random>
 
 #include "core/errors.hpp"
@@ -90,6 +91,8 @@ Result<std::shared_ptr<Context::Impl>> Context::Impl::make(MPI_Comm communicator
   impl->team = std::move(*team);
   impl->id = std::uint64_t{std::random_device{}()} << 32 | std::random_device{}();
   MPI_Bcast(&impl->id, 1, MPI_UINT64_T, 0, impl->team->communicator());
+  const char* explain = std::getenv("WEIR_EXPLAIN");
+  impl->explains = explain && *explain && std::string_view{explain} != "0" && impl->team->rank() == 0;
   set_log_rank(impl->team->rank());
   if (impl->team->rank() == 0)
     for (const std::string& warning : impl->settings.warnings())

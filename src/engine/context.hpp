@@ -31,6 +31,7 @@ struct Context::Impl {
   std::deque<std::shared_ptr<Step::Impl>> under_way;  ///< started steps, in the order of their start
   std::map<std::uint64_t, Plan> plans;                ///< by this rank's hash of declaration and circumstances
   std::uint64_t id = 0;  ///< random, the same on all ranks
+  bool explains = false;  ///< WEIR_EXPLAIN: every finished step is explained on stderr
   std::uint64_t files = 0;
   std::uint64_t plan_count = 0;
 

@@ -150,6 +150,11 @@ void Step::Impl::conclude() noexcept {
   failed_before_ = !result_.ok();
   file_->forget_open_error();
   state_ = State::over;
+  if (file_->context->explains)
+    try {
+      fmt::print(stderr, "weir: '{}' {}", file_->path, explain());
+    } catch (const std::exception&) {  // not worth failing a step
+    }
   auto& queue = file_->context->under_way;
   if (!queue.empty() && queue.front().get() == this) queue.pop_front();
 }

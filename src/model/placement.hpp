@@ -6,7 +6,7 @@
 
 #include "core/settings.hpp"
 #include "machine/node_map.hpp"
-#include "storage/storage.hpp"
+#include "machine/storage_traits.hpp"
 
 namespace weir {
 

@@ -22,7 +22,8 @@ struct MemoryFile {
 
 /// Files in this process' memory: slow, obvious, the reference for the others. One thread at a time.
 ///
-/// There are no directories; a path is a name. Systems made with the same `files` see one another's. Unlike other storages, a write takes memory and may fail with ENOMEM.
+/// There are no directories; a path is a name. Systems made with the same `files` see one another's. Unlike other
+/// storages, a write takes memory and may fail with ENOMEM.
 class MemoryStorageSystem final : public StorageSystem {
  public:
   using Files = std::map<std::string, std::shared_ptr<MemoryFile>>;

@@ -7,6 +7,8 @@
 
 #include <weir/status.hpp>
 
+#include "machine/storage_traits.hpp"
+
 namespace weir {
 
 /// One transfer between memory and a file. The caller owns it and the memory until `finished`.
@@ -20,16 +22,6 @@ struct Io {
   std::uint64_t done = 0;  ///< bytes moved; less than `length` only after an error or at the end of the file
   int error = 0;           ///< errno, 0 when none; a read past the end has none and is short
   bool finished = false;
-};
-
-/// What the planner wants to know about a place before it writes there.
-struct StorageTraits {
-  std::string kind;               ///< "posix", "null", "memory"
-  std::string file_system;        ///< "ext4", "tmpfs", "lustre", ...
-  std::uint64_t block = 4096;     ///< unit in which domains are aligned
-  std::uint64_t stripe = 0;       ///< 0: not striped
-  bool local = true;              ///< on this node, so that several writers of one block cost little
-  bool shared = true;             ///< what one process stores another can read
 };
 
 /// Stands before every raw call that moves bytes, so that tests can make it short or fail.

@@ -1,0 +1,31 @@
+#!/bin/sh
+# A folder of src/ may include only itself and folders that stand before it here; only these may see MPI.
+set -u
+cd "$(dirname "$0")/.."
+layers="core machine model plan memory storage exchange engine api"
+without_mpi="core machine model plan memory storage"
+wrong=0
+
+allowed=
+for layer in $layers; do
+  allowed="$allowed $layer"
+  pattern=$(echo $allowed | tr ' ' '|')
+  for line in $(grep -EHno '#include "[a-z_]+/' src/$layer/*.[ch]pp | sed 's/#include "//; s/ //g'); do
+    folder=$(echo "$line" | sed 's/.*:\([a-z_]*\)\/$/\1/')
+    if ! echo "$folder" | grep -Eqx "$pattern"; then
+      echo "$line: $layer may not use $folder"
+      wrong=1
+    fi
+  done
+done
+for layer in $without_mpi; do
+  if grep -EHn '#include <(mpi.h|weir/weir.hpp)>' src/$layer/*.[ch]pp; then
+    echo "$layer must do without MPI"
+    wrong=1
+  fi
+done
+for folder in src/*/; do
+  echo "$layers" | grep -qw "$(basename "$folder")" || { echo "$folder has no place among the layers"; wrong=1; }
+done
+[ $wrong -eq 0 ] && echo "layers hold: $layers"
+exit $wrong

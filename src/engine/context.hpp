@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <weir/weir.hpp>
+
 #include "core/settings.hpp"
 #include "engine/arena.hpp"
 #include "engine/planning.hpp"

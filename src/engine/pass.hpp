@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include <weir/weir.hpp>
+
 #include "engine/arena.hpp"
 #include "exchange/link.hpp"
 #include "storage/storage.hpp"

@@ -175,7 +175,7 @@ Result<RankPlan> make_own_part(Team& team, Result<RankDeclaration>& declaration,
     return {};
   });
   // Whether a plan is direct is known to every rank that could read it; one that could not ends planning for all.
-  if (several)
+  if (several && plan.layout.placement.mode != Mode::direct)
     if (Status status = between_nodes(team, outcome, plan, mates, inboxes); !status.ok()) return status;
   attempt(outcome, team.rank(), [&]() -> Status {
     if (plan.layout.placement.mode == Mode::direct) return {};
@@ -213,7 +213,7 @@ Result<LaidOut> lay_out_together(Team& team, Result<RankDeclaration>& declaratio
     return {};
   });
   auto blobs = team.gather(mine.data(), outcome, abroad);
-  if (!blobs) return blobs.status();
+  if (!blobs) return agreed(team.result());
   if (Status status = agreed(team.result()); !status.ok()) return status;
   if (team.result().vote != 0 && team.result().vote == team.result().most) return LaidOut{{}, {}, true};
 

@@ -4,6 +4,8 @@
 #include <memory>
 #include <optional>
 
+#include <weir/weir.hpp>
+
 #include "exchange/team.hpp"
 #include "plan/plan.hpp"
 

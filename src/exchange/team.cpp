@@ -36,9 +36,16 @@ void Outcome::combine(const Outcome& other) noexcept {
   }
 }
 
-Status status_of(const Outcome& outcome) {
+Status status_of(const Outcome& outcome) noexcept {
+  if (outcome.other_call != 0)
+    return problem(Code::mismatch, "cannot go on: the ranks made different collective calls",
+                   "collective calls are made by all ranks in the same order");
   if (outcome.code == 0) return Status::done(outcome.bytes);
-  return {static_cast<Code>(outcome.code), outcome.message.data(), outcome.bytes};
+  try {
+    return {static_cast<Code>(outcome.code), outcome.message.data(), outcome.bytes};
+  } catch (const std::bad_alloc&) {
+    return {static_cast<Code>(outcome.code), {}, outcome.bytes};
+  }
 }
 
 /// The first page of what a rank shows to its node.
@@ -336,7 +343,7 @@ Result<std::vector<std::span<const std::byte>>> Team::gather_in_node(std::span<c
     control(local_rank_).posted[slot].store(mine.size());
   }
   Outcome all = agree(here);
-  if (all.code != 0) return status_of(all);
+  if (all.failed()) return status_of(all);
 
   Outcome mapped = all_but_first(all);
   for (int i = 0; i < local_size() && mapped.code == 0; ++i) {
@@ -346,7 +353,7 @@ Result<std::vector<std::span<const std::byte>>> Team::gather_in_node(std::span<c
   }
   if (all.flags & must_map) {
     all = agree(mapped);
-    if (all.code != 0) return status_of(all);
+    if (all.failed()) return status_of(all);
   }
   return result;
 }
@@ -362,7 +369,7 @@ Result<std::vector<std::vector<std::byte>>> Team::exchange_between_nodes(std::ve
   const auto count = static_cast<std::size_t>(nodes_.nodes());
   std::vector<std::vector<std::byte>> from;
   Outcome here = outcome;
-  if (Outcome all = agree(here); all.code != 0) return status_of(all);
+  if (Outcome all = agree(here); all.failed()) return status_of(all);
   if (leader()) {
     std::vector<std::uint64_t> send_sizes, receive_sizes(count);
     for (const auto& blob : to) send_sizes.push_back(blob.size());

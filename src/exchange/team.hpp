@@ -29,11 +29,13 @@ struct Outcome {
   std::array<char, 456> message{};
 
   void fail(const Status& status, int failed_rank) noexcept;
+  /// Whether somebody failed, or the ranks called different things.
+  [[nodiscard]] bool failed() const noexcept { return code != 0 || other_call != 0; }
   void combine(const Outcome& other) noexcept;
 };
 
 /// What an outcome says to the caller.
-Status status_of(const Outcome& outcome);
+Status status_of(const Outcome& outcome) noexcept;
 
 /// The ranks of a communicator, their nodes, and how they agree.
 ///

@@ -79,6 +79,7 @@ Status File::Impl::open_here(Call call) {
   outcome.fail(attempt_open(call, outcome), weir.team->rank());
   const Outcome& all = weir.agree(outcome, call, serial);
   Status result = agreed(all);
+  if (all.other_call != 0) --weir.files;  // those who called something else have not counted this one
   if (result.ok() && all.vote != all.most) result = different_plans();
   Arena* arena = result.ok() ? weir.take_arena(plan_ ? plan_->impl()->serial : 0) : nullptr;
   if (result.ok() && !arena) result = too_many_files();

@@ -116,10 +116,11 @@ struct Mates {
 /// What a rank needs to know of other nodes: their pieces in its domain, and its own node's as they see them.
 Status between_nodes(Team& team, Outcome& outcome, RankPlan& plan, const Mates& mates, std::vector<Inbox>& inboxes) {
   const NodeMap& nodes = team.nodes();
+  const bool direct = plan.layout.placement.mode == Mode::direct;  // then all there is to do is to keep step
   RankDeclaration together;
   std::vector<std::vector<std::byte>> to;
   attempt(outcome, team.rank(), [&]() -> Status {
-    if (!team.leader()) return {};
+    if (direct || !team.leader()) return to.resize(team.leader() ? nodes.ranks_on.size() : 0), Status{};
     together = node_union(mates.neighbours);
     if (plan.layout.direction == Direction::write && hides_overlap(mates.neighbours, together)) outcome.most = 1;
     to = unions_to_send(plan.layout, nodes, team.node(), together);
@@ -137,6 +138,7 @@ Status between_nodes(Team& team, Outcome& outcome, RankPlan& plan, const Mates& 
   auto shared = team.share_in_node(joined.data(), outcome);
   if (!shared) return shared.status();
   attempt(outcome, team.rank(), [&]() -> Status {
+    if (direct) return {};
     Reader in{*shared};
     plan.node = make_node_part(RankDeclaration::read(in), plan.layout, plan.declaration);
     plan.relays = make_relay_parts(plan.layout, nodes, team.rank(), *plan.node, mates.neighbours);
@@ -175,7 +177,7 @@ Result<RankPlan> make_own_part(Team& team, Result<RankDeclaration>& declaration,
     return {};
   });
   // Whether a plan is direct is known to every rank that could read it; one that could not ends planning for all.
-  if (several && plan.layout.placement.mode != Mode::direct)
+  if (several)
     if (Status status = between_nodes(team, outcome, plan, mates, inboxes); !status.ok()) return status;
   attempt(outcome, team.rank(), [&]() -> Status {
     if (plan.layout.placement.mode == Mode::direct) return {};

@@ -343,6 +343,7 @@ Result<std::vector<std::span<const std::byte>>> Team::gather_in_node(std::span<c
     control(local_rank_).posted[slot].store(mine.size());
   }
   Outcome all = agree(here);
+  if (all.other_call != 0) --posts_;  // those who called something else have not counted this one
   if (all.failed()) return status_of(all);
 
   Outcome mapped = all_but_first(all);

@@ -200,8 +200,12 @@ TEST_F(WrongUse, different_collective_calls_are_a_mismatch_everywhere_and_nothin
     expect_code(rank() == 0 ? opened->sync() : another->sync(), Code::mismatch, "different files");
     expect_code(rank() == 0 ? opened->sync() : opened->declare(block()).status(), Code::mismatch, "same order");
     expect_code(last() ? weir.open(file("x")).status() : weir.create(file("x")).status(), Code::mismatch, "same order");
+    expect_code(last() ? opened->sync() : weir.create(file("x")).status(), Code::mismatch, "same order");
+    expect_code(last() ? weir.load_plan(file("x")).status() : opened->sync(), Code::mismatch, "same order");
     EXPECT_EQ(same(another->close()), Code::ok);
     expect_still_works(*opened);
+    auto later = create(weir);
+    expect_still_works(*later);
     expect_no_temporaries();
     ASSERT_FALSE(failed_anywhere());
   }

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <thread>
 
 #include "engine/planning.hpp"
@@ -158,7 +159,9 @@ TEST_P(Steps, hold_no_more_memory_than_planned_and_store_while_they_aggregate) {
     auto opened = weir.create(file("data"), {{"plan.mode", "aggregate"},
                                              {"plan.memory", std::to_string(memory)},
                                              {"plan.aggregators", "1"},
-                                             {"plan.buffers", "2"}});
+                                             {"plan.buffers", "2"},
+                                             // Many small calls: a storage slow enough for others to run meanwhile.
+                                             {"storage.fault", "op=write short=256"}});
     auto step = opened->declare(large.declaration());
     ASSERT_EQ(same(step), Code::ok) << step.status().message();
     // Whether another rank runs just while one buffer is stored is up to the machine: some pass must show it.
@@ -197,6 +200,8 @@ TEST_P(Steps, that_overlap_have_defined_contents) {
                                     std::fill(pieces.begin() + 20, pieces.end(), 77);
                                     return pieces;
                                   }()};
+    // The weaker rank comes last in time, and must not win by that.
+    if (rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds{30});
     for (const int v : {3, 2, 0, 1}) EXPECT_EQ(step->write(v, data[static_cast<std::size_t>(v)]).message(), "");
     const Status status = step->finish();
     EXPECT_EQ(status.message(), "");

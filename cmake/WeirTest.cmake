@@ -20,7 +20,7 @@ else()
   # MPICH polls without giving way: more ranks than this on few cores measure only the scheduler.
   set(weir_mpi_flags)
   set(weir_most_ranks 4)
-  list(APPEND weir_test_environment WEIR_TEST_CASES=40)
+  list(APPEND weir_test_environment RANDOM_CASES=40)
 endif()
 
 # weir_mpi_run(name ranks... COMMAND command...): ctest entries <name>.<n>ranks that start the command on n ranks.

@@ -135,14 +135,14 @@ class RandomDeclarations : public World {
   }
 };
 
-/// WEIR_TEST_CASES and WEIR_TEST_SEED choose how many and which.
+/// RANDOM_CASES and RANDOM_SEED choose how many and which.
 std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
   return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
 TEST_F(RandomDeclarations, equal_the_reference_byte_for_byte) {
-  const std::uint64_t cases = from_environment("WEIR_TEST_CASES", 150), first = from_environment("WEIR_TEST_SEED", 1);
+  const std::uint64_t cases = from_environment("RANDOM_CASES", 150), first = from_environment("RANDOM_SEED", 1);
   for (const int per_node : {0, 1, 2, 3}) {
     const double start = MPI_Wtime();
     Context weir{MPI_COMM_WORLD, {{"machine.ranks_per_node", std::to_string(per_node)}}};

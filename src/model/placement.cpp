@@ -12,9 +12,11 @@ namespace {
 
 constexpr std::uint64_t direct_piece_write = 256 << 10;
 constexpr std::uint64_t direct_piece_read = 16 << 10;
-constexpr std::uint64_t buffer_default = 4 << 20;
+// On a local file system one writer holds the file's lock at a time and small buffers stay in the cache.
+constexpr std::uint64_t local_buffer = 1 << 20;
+constexpr std::uint64_t remote_buffer = 4 << 20;
 constexpr std::uint64_t bytes_per_aggregator = 1 << 20;
-constexpr std::uint32_t aggregators_per_node = 2;
+constexpr std::uint32_t remote_aggregators_per_node = 2;
 constexpr std::uint64_t relay_memory = 4 << 20;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
@@ -51,13 +53,13 @@ PlanLimits PlanLimits::of(const ResolvedSettings& settings) {
 Placement SimpleRule::place(const Demand& demand, const PlanLimits& limits) const {
   Placement placement;
   const NodeMap& nodes = *demand.nodes;
-  placement.alignment = limits.alignment ? limits.alignment
+  placement.alignment = limits.alignment        ? limits.alignment
                         : demand.storage.stripe ? demand.storage.stripe
                                                 : std::max<std::uint64_t>(1, demand.storage.block);
   std::string why_mode;
   const bool pays = direct_pays(demand, why_mode);
-  const bool direct = demand.storage.shared && (limits.mode == PlanLimits::Prefer::direct ||
-                                                (limits.mode == PlanLimits::Prefer::any && pays));
+  const bool direct = demand.storage.shared &&
+                      (limits.mode == PlanLimits::Prefer::direct || (limits.mode == PlanLimits::Prefer::any && pays));
   if (limits.mode != PlanLimits::Prefer::any) why_mode = "plan.mode asks for it";
   placement.mode = direct ? Mode::direct : Mode::aggregate;
   if (direct) {
@@ -68,13 +70,14 @@ Placement SimpleRule::place(const Demand& demand, const PlanLimits& limits) cons
 
   std::uint64_t wanted = limits.aggregators;
   if (wanted == 0)
-    wanted = std::clamp<std::uint64_t>(demand.bytes / bytes_per_aggregator, static_cast<std::uint64_t>(nodes.nodes()),
-                                       std::uint64_t{aggregators_per_node} * nodes.nodes());
+    wanted = std::clamp<std::uint64_t>(
+        demand.bytes / bytes_per_aggregator, static_cast<std::uint64_t>(nodes.nodes()),
+        (demand.storage.local ? 1 : remote_aggregators_per_node) * static_cast<std::uint64_t>(nodes.nodes()));
   if (!demand.storage.shared) wanted = 1;
   wanted = std::clamp<std::uint64_t>(wanted, 1, static_cast<std::uint64_t>(nodes.ranks()));
 
   placement.buffers = limits.buffers;
-  std::uint64_t size = limits.buffer_size ? limits.buffer_size : buffer_default;
+  std::uint64_t size = limits.buffer_size ? limits.buffer_size : demand.storage.local ? local_buffer : remote_buffer;
   size = std::min(size, std::max<std::uint64_t>(1, round_up(demand.bytes / wanted + 1, placement.alignment)));
   const std::uint64_t most = std::max<std::uint64_t>(1, limits.memory / placement.buffers);
   std::string cut;
@@ -98,12 +101,15 @@ Placement SimpleRule::place(const Demand& demand, const PlanLimits& limits) cons
     std::size_t smallest = nodes.ranks_on[0].size();
     for (const auto& ranks : nodes.ranks_on) smallest = std::min(smallest, ranks.size());
     const std::uint64_t relayed = (wanted + smallest - 1) / smallest;
-    placement.chunk = std::clamp<std::uint64_t>(relay_memory / (Placement::relay_buffers * relayed), 4096, limits.chunk);
+    placement.chunk =
+        std::clamp<std::uint64_t>(relay_memory / (Placement::relay_buffers * relayed), 4096, limits.chunk);
   }
-  placement.why = fmt::format("aggregate: {}; {} aggregator{} ({}), {} buffer{} of {}{}", why_mode, wanted,
-                              wanted == 1 ? "" : "s",
-                              limits.aggregators ? "plan.aggregators" : "one a node, two from 2 MiB", placement.buffers,
-                              placement.buffers == 1 ? "" : "s", format_bytes(size), cut);
+  placement.why =
+      fmt::format("aggregate: {}; {} aggregator{} ({}), {} buffer{} of {}{}", why_mode, wanted, wanted == 1 ? "" : "s",
+                  limits.aggregators     ? "plan.aggregators"
+                  : demand.storage.local ? "one a node on local storage"
+                                         : "up to two a node",
+                  placement.buffers, placement.buffers == 1 ? "" : "s", format_bytes(size), cut);
   return placement;
 }
 

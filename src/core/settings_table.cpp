@@ -34,7 +34,7 @@ const std::vector<SettingInfo> table{
      "auto|direct|aggregate"},
     {"plan.alignment", bytes, "0",
      "the parts of aggregators start at multiples of this in the file; 0: from the storage"},
-    {"plan.files", text, "shared", "one file for all, for each rank, for each node, or for each N nodes",
+    {"plan.files", text, "shared", "one file for all; one for each rank, node or N nodes is not carried out yet and refused",
      "shared|rank|node|nodes:N", 0, any, is_files},
     {"machine.ranks_per_node", number, "0", "pretends that nodes hold this many ranks; 0: as detected"},
     {"exchange.between_nodes", choice, "auto", "messages, or puts and gets, between nodes", "auto|two-sided|one-sided"},

@@ -5,8 +5,8 @@ set -eu
 packages="
   build-essential gfortran cmake ninja-build pkg-config
   openmpi-bin libopenmpi-dev mpich libmpich-dev
-  liburing-dev libhwloc-dev libtomlplusplus-dev libfmt-dev libcli11-dev nlohmann-json3-dev libxxhash-dev libnetcdf-dev
-  libgtest-dev strace
+  liburing-dev libtomlplusplus-dev libfmt-dev libcli11-dev nlohmann-json3-dev libxxhash-dev libnetcdf-dev
+  libgtest-dev
 "
 
 command -v dpkg-query >/dev/null || {

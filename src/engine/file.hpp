@@ -32,8 +32,6 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   [[nodiscard]] const Status& error() const noexcept override { return open_error_; }
   /// A pass is over: the next one may try again to open the file.
   void forget_open_error() noexcept { open_error_ = {}; }
-  /// This rank's open file, when it has one.
-  [[nodiscard]] Storage* opened() const noexcept { return storage_.get(); }
 
   Result<Step> declare(const Declaration& declaration);
   Result<Step> step(const Plan& plan, std::uint64_t shift);

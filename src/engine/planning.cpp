@@ -176,7 +176,7 @@ Result<RankPlan> make_own_part(Team& team, Result<RankDeclaration>& declaration,
     if (several || domain_of_rank(plan.layout, team.rank())) mates.read(team, blobs, plan.layout);
     return {};
   });
-  // Whether a plan is direct is known to every rank that could read it; one that could not ends planning for all.
+  // Also for a direct plan: a rank that could not read the layout does not know that it is one, and all must keep step.
   if (several)
     if (Status status = between_nodes(team, outcome, plan, mates, inboxes); !status.ok()) return status;
   attempt(outcome, team.rank(), [&]() -> Status {

@@ -36,8 +36,7 @@ void WeirMover::move(const Scene& scene, Operation operation) {
                                    : step.read(variable, buffers.data(v), buffers.bytes(v)))
         .value();
   }
-  step.finish().value();
-  file.close().value();
+  file.close(step).value();
   made_ = step.plan();
   report_ = step.report();
 }

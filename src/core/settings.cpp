@@ -106,13 +106,27 @@ std::string environment_name(std::string_view key) {
 }
 
 ResolvedSettings::ResolvedSettings() {
-  for (const SettingInfo& setting : setting_table()) {
-    values_.push_back({std::string{setting.default_value}, "default"});
-    numbers_.push_back(parse(setting, setting.default_value).value());
-  }
+  static const auto defaults = std::make_shared<const Table>(Table::defaults());
+  table_ = defaults;
 }
 
-Status ResolvedSettings::set(std::string_view key, std::string text, const std::string& origin) {
+ResolvedSettings::Table ResolvedSettings::Table::defaults() {
+  Table table;
+  for (const SettingInfo& setting : setting_table()) {
+    table.values.push_back({std::string{setting.default_value}, "default"});
+    table.numbers.push_back(parse(setting, setting.default_value).value());
+  }
+  return table;
+}
+
+Status ResolvedSettings::Table::set(const Settings& given) {
+  for (const auto& [key, text] : given) {
+    if (Status status = set(key, text, "program"); !status) return status;
+  }
+  return {};
+}
+
+Status ResolvedSettings::Table::set(std::string_view key, std::string text, const std::string& origin) {
   const auto index = find(key);
   if (!index) return unknown_setting(key, origin);
   const SettingInfo& setting = setting_table()[*index];
@@ -121,12 +135,12 @@ Status ResolvedSettings::set(std::string_view key, std::string text, const std::
     return problem(Code::settings, fmt::format("cannot use {} = '{}' from {}", key, text, origin),
                    fmt::format("allowed: {}", allowed_values(setting)));
   }
-  values_[*index] = {std::move(text), origin};
-  numbers_[*index] = *number;
+  values[*index] = {std::move(text), origin};
+  numbers[*index] = *number;
   return {};
 }
 
-Status ResolvedSettings::set_from_file() {
+Status ResolvedSettings::Table::set_from_file() {
   const char* named = std::getenv("WEIR_CONFIG");
   if (!named && ::access(default_file.data(), F_OK) != 0) return {};
   Result<std::vector<FileSetting>> settings = read_settings_file(named ? named : std::string{default_file});
@@ -137,7 +151,7 @@ Status ResolvedSettings::set_from_file() {
   return {};
 }
 
-Status ResolvedSettings::set_from_environment() {
+Status ResolvedSettings::Table::set_from_environment() {
   std::vector<std::string> known{other_variables.begin(), other_variables.end()};
   for (const SettingInfo& setting : setting_table()) {
     known.push_back(environment_name(setting.key));
@@ -149,30 +163,30 @@ Status ResolvedSettings::set_from_environment() {
     const std::string_view variable{*entry};
     const std::string_view name = variable.substr(0, variable.find('='));
     if (!name.starts_with("WEIR_") || std::ranges::find(known, name) != known.end()) continue;
-    warnings_.push_back(
+    warnings.push_back(
         fmt::format("weir: unknown environment variable {}; did you mean {}?", name, nearest(name, known)));
   }
   return {};
 }
 
 Result<ResolvedSettings> ResolvedSettings::resolve(const Settings& given) {
-  ResolvedSettings settings;
-  if (Status status = settings.set_from_file(); !status) return status;
-  if (Status status = settings.set_from_environment(); !status) return status;
-  return settings.with(given);
+  Table table = Table::defaults();
+  if (Status status = table.set_from_file(); !status) return status;
+  if (Status status = table.set_from_environment(); !status) return status;
+  if (Status status = table.set(given); !status) return status;
+  return ResolvedSettings{std::move(table)};
 }
 
 Result<ResolvedSettings> ResolvedSettings::with(const Settings& given) const {
-  ResolvedSettings settings = *this;
-  for (const auto& [key, text] : given) {
-    if (Status status = settings.set(key, text, "program"); !status) return status;
-  }
-  return settings;
+  if (given.empty()) return *this;
+  Table table = *table_;
+  if (Status status = table.set(given); !status) return status;
+  return ResolvedSettings{std::move(table)};
 }
 
-std::uint64_t ResolvedSettings::number(std::string_view key) const { return numbers_[index_of(key)]; }
-bool ResolvedSettings::flag(std::string_view key) const { return numbers_[index_of(key)] != 0; }
-const std::string& ResolvedSettings::text(std::string_view key) const { return values_[index_of(key)].text; }
-const ResolvedSettings::Value& ResolvedSettings::value(std::string_view key) const { return values_[index_of(key)]; }
+std::uint64_t ResolvedSettings::number(std::string_view key) const { return table_->numbers[index_of(key)]; }
+bool ResolvedSettings::flag(std::string_view key) const { return table_->numbers[index_of(key)] != 0; }
+const std::string& ResolvedSettings::text(std::string_view key) const { return table_->values[index_of(key)].text; }
+const ResolvedSettings::Value& ResolvedSettings::value(std::string_view key) const { return table_->values[index_of(key)]; }
 
 }  // namespace weir

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +33,7 @@ std::string environment_name(std::string_view key);
 /// `number` of a setting whose value is "auto".
 inline constexpr std::uint64_t automatic = ~std::uint64_t{0};
 
-/// Settings with values that have been checked, and where each came from.
+/// Settings with values that have been checked, and where each came from. Cheap to copy.
 class ResolvedSettings {
  public:
   struct Value {
@@ -55,16 +56,23 @@ class ResolvedSettings {
   [[nodiscard]] const std::string& text(std::string_view key) const;
   [[nodiscard]] const Value& value(std::string_view key) const;
   /// Unknown WEIR_* names found in the environment, each with its nearest match: for a warning.
-  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return table_->warnings; }
 
  private:
-  Status set(std::string_view key, std::string text, const std::string& origin);
-  Status set_from_file();
-  Status set_from_environment();
+  struct Table {
+    std::vector<Value> values;  // in the order of `setting_table`
+    std::vector<std::uint64_t> numbers;
+    std::vector<std::string> warnings;
 
-  std::vector<Value> values_;  // in the table's order
-  std::vector<std::uint64_t> numbers_;
-  std::vector<std::string> warnings_;
+    static Table defaults();
+    Status set(std::string_view key, std::string text, const std::string& origin);
+    Status set(const Settings& given);
+    Status set_from_file();
+    Status set_from_environment();
+  };
+  explicit ResolvedSettings(Table table) : table_{std::make_shared<const Table>(std::move(table))} {}
+
+  std::shared_ptr<const Table> table_;
 };
 
 }  // namespace weir

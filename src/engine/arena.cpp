@@ -57,12 +57,15 @@ Status Arena::reserve(const Layout& layout) {
     return problem(Code::invalid, fmt::format("cannot relay {} domains through rank {}: at most {} buffers a rank",
                                               shape.relays.size(), team_->rank(), ArenaShape::most_slots),
                    "lower plan.aggregators");
-  const std::uint64_t wanted = shape.whole_bytes();
-  if (wanted > size_) {
-    moved_ = true;
-    if (Status status = team_->provide(segment_, wanted); !status.ok()) return status;
-    size_ = wanted;
-  }
+  return reserve(shape.data_bytes());
+}
+
+Status Arena::reserve(std::uint64_t buffer_bytes) {
+  const std::uint64_t wanted = buffer_bytes ? ArenaShape::control_bytes + buffer_bytes : 0;
+  if (wanted <= size_) return {};
+  moved_ = true;
+  if (Status status = team_->provide(segment_, wanted); !status.ok()) return status;
+  size_ = wanted;
   return {};
 }
 
@@ -75,16 +78,15 @@ void Arena::give_back() noexcept {
   planned_buffers_ = 0;
 }
 
-void Arena::bind(std::uint64_t plan_serial, std::uint64_t buffer_bytes) {
-  fitting_.insert(plan_serial);
+void Arena::bind(std::uint64_t plan_serial, std::uint64_t buffer_bytes) noexcept {
+  if (!fits(plan_serial)) fitting_[fitted_++ % fitting_.size()] = plan_serial;
   bound_ = true;
   planned_buffers_ = std::max(planned_buffers_, buffer_bytes);
 }
 
 Status Arena::connect(const Layout& layout, bool moved) {
-  if (moved) fitting_.clear();
+  if (moved) fitting_.fill(0);
   moved_ = false;
-  bases_.resize(static_cast<std::size_t>(team_->local_size()));
   for (int local = 0; local < team_->local_size(); ++local) {
     const int rank = team_->nodes().ranks_on[team_->node()][local];
     if (ArenaShape::of(layout, team_->nodes(), rank).data_bytes() == 0) continue;
@@ -92,6 +94,15 @@ Status Arena::connect(const Layout& layout, bool moved) {
     if (!base) return base.status();
     bases_[local] = *base;
   }
+  return {};
+}
+
+Status Arena::connect_first(std::uint64_t buffer_bytes) {
+  moved_ = false;
+  auto base = team_->view(0, segment_);
+  if (!base) return base.status();
+  bases_[0] = *base;
+  make_present(*base, ArenaShape::control_bytes + buffer_bytes);
   return {};
 }
 

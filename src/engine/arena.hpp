@@ -2,8 +2,9 @@
 
 #include <mpi.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
-#include <set>
 #include <vector>
 
 #include "engine/channel.hpp"
@@ -35,15 +36,20 @@ struct ArenaShape {
 /// Channels of other ranks are found by their shape. All controls are zero when no step is under way.
 class Arena {
  public:
-  Arena(Team& team, int segment) : team_{&team}, segment_{segment} {}
+  Arena(Team& team, int segment)
+      : team_{&team}, segment_{segment}, bases_(static_cast<std::size_t>(team.local_size())) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   ~Arena();
 
   /// Makes this rank's part large enough. Local; an agreement must follow before `connect`.
   Status reserve(const Layout& layout);
+  /// The same for so many bytes of buffers.
+  Status reserve(std::uint64_t buffer_bytes);
   /// Maps the parts of the other ranks of this node, after the agreement; `moved` on any rank.
   Status connect(const Layout& layout, bool moved);
+  /// Maps the part of the first rank of this node, which has so many bytes of buffers, and makes its pages present.
+  Status connect_first(std::uint64_t buffer_bytes);
   /// Whether this rank's part was allocated anew since the last `connect`.
   [[nodiscard]] bool moved() const noexcept { return moved_; }
   /// Whether the others must map this rank's part before they can use it.
@@ -68,8 +74,10 @@ class Arena {
   [[nodiscard]] bool taken() const noexcept { return taken_; }
   void give_back() noexcept;
   /// It is now fit for a plan, whose aggregators use so much of plan.memory.
-  void bind(std::uint64_t plan_serial, std::uint64_t buffer_bytes);
-  [[nodiscard]] bool fits(std::uint64_t plan_serial) const noexcept { return fitting_.count(plan_serial) > 0; }
+  void bind(std::uint64_t plan_serial, std::uint64_t buffer_bytes) noexcept;
+  [[nodiscard]] bool fits(std::uint64_t plan_serial) const noexcept {
+    return plan_serial != 0 && std::find(fitting_.begin(), fitting_.end(), plan_serial) != fitting_.end();
+  }
   /// Whether some step may hold pointers into it.
   [[nodiscard]] bool bound() const noexcept { return bound_; }
   [[nodiscard]] std::uint64_t planned_buffers() const noexcept { return planned_buffers_; }
@@ -83,7 +91,8 @@ class Arena {
   bool bound_ = false;
   std::uint64_t planned_buffers_ = 0;
   std::vector<std::byte*> bases_;  // by local rank
-  std::set<std::uint64_t> fitting_;
+  std::array<std::uint64_t, 8> fitting_{};  // serials of the last plans for which it is large enough
+  std::size_t fitted_ = 0;
   MPI_Comm communicator_ = MPI_COMM_NULL;
   MPI_Win window_ = MPI_WIN_NULL;
 };

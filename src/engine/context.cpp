@@ -60,6 +60,9 @@ void ignore_file_size_signal() {
     std::signal(SIGXFSZ, SIG_IGN);
 }
 
+/// Buffers that the first rank of each node has from the beginning: two of the size that is best on local storage.
+constexpr std::uint64_t ready_buffers = 2 << 20;
+
 double spin_of(const ResolvedSettings& settings) {
   const std::uint64_t spin = settings.number("exchange.spin_us");
   return spin == automatic ? -1 : static_cast<double>(spin) * 1e-6;
@@ -89,6 +92,7 @@ Result<std::shared_ptr<Context::Impl>> Context::Impl::make(MPI_Comm communicator
   auto team = Team::create(communicator, options);
   if (!team) return team.status();
   impl->team = std::move(*team);
+  if (Status status = impl->prepare_buffers(); !status.ok()) return status;
   impl->id = std::uint64_t{std::random_device{}()} << 32 | std::random_device{}();
   MPI_Bcast(&impl->id, 1, MPI_UINT64_T, 0, impl->team->communicator());
   const char* explain = std::getenv("WEIR_EXPLAIN");
@@ -101,6 +105,20 @@ Result<std::shared_ptr<Context::Impl>> Context::Impl::make(MPI_Comm communicator
   return impl;
 }
 
+Status Context::Impl::prepare_buffers() {
+  const std::uint64_t bytes = std::min(ready_buffers, settings.number("plan.memory"));
+  Outcome outcome;
+  try {
+    for (int segment = Team::first_free_segment; segment < Team::segments; ++segment)
+      arenas.push_back(std::make_unique<Arena>(*team, segment));
+    if (team->leader()) outcome.fail(arenas.front()->reserve(bytes), team->rank());
+  } catch (const std::bad_alloc&) {
+    outcome.fail(problem(Code::no_memory, "cannot make a context: out of memory"), team->rank());
+  }
+  if (const Outcome& all = team->agree(outcome); all.failed()) return status_of(all);
+  return arenas.front()->connect_first(bytes);
+}
+
 Status Context::Impl::agree(Call call, std::uint64_t object, const Status& mine) {
   Outcome outcome;
   outcome.bytes = mine.bytes();
@@ -110,25 +128,35 @@ Status Context::Impl::agree(Call call, std::uint64_t object, const Status& mine)
 
 const Outcome& Context::Impl::agree(Outcome outcome, Call call, std::uint64_t object) {
   drain();
-  outcome.call = call_id(call, object);
+  const Outcome begun = enter(call, object);
+  outcome.call = begun.call;
+  outcome.flags |= begun.flags;
   return team->agree(outcome);
+}
+
+Status Context::Impl::check_together() const {
+  if (!team->broken()) return {};
+  return problem(Code::mismatch, "cannot go on in this context: its ranks made different collective calls",
+                 "collective calls are made by all ranks in the same order; make a new context");
+}
+
+Outcome Context::Impl::enter(Call call, std::uint64_t object, std::uint64_t plan_serial) noexcept {
+  Outcome outcome;
+  outcome.call = call_id(call, object, plan_serial);
+  if (unconfirmed > 0) outcome.flags |= Outcome::committed;
+  team->enter(outcome.call);
+  return outcome;
 }
 
 void Context::Impl::drain() noexcept {
   while (!under_way.empty()) (void)under_way.front()->wait();
 }
 
-Arena* Context::Impl::take_arena(std::uint64_t plan_serial) {
+Arena* Context::Impl::take_arena(std::uint64_t plan_serial) noexcept {
   Arena* found = nullptr;
   for (auto& arena : arenas)
-    if (!arena->taken() && (!found || arena->fits(plan_serial))) found = arena.get();
-  if (!found) {
-    const int segment = Team::first_free_segment + static_cast<int>(arenas.size());
-    if (segment >= Team::segments) return nullptr;
-    arenas.push_back(std::make_unique<Arena>(*team, segment));
-    found = arenas.back().get();
-  }
-  found->take();
+    if (!arena->taken() && (!found || (arena->fits(plan_serial) && !found->fits(plan_serial)))) found = arena.get();
+  if (found) found->take();
   return found;
 }
 
@@ -155,6 +183,7 @@ namespace {
 Result<File> opened(const std::shared_ptr<Context::Impl>& context, const std::string& path, OpenMode mode,
                     const Plan* plan, const Settings& settings) {
   if (Status status = check_mpi(); !status.ok()) return status;
+  if (Status status = context->check_together(); !status.ok()) return status;
   auto file = File::Impl::open(context, path, mode, plan, settings);
   if (!file) return file.status();
   return File{std::move(*file)};

@@ -18,9 +18,9 @@ namespace weir {
 /// Collective calls, so that ranks that call different ones can be told.
 enum class Call : std::uint8_t { none, create, open, update, declare, step, finish, sync, close, save, load };
 const char* name(Call call) noexcept;
-/// Tells one collective call from another: what, and on which of the context's files.
-inline std::uint64_t call_id(Call call, std::uint64_t object) noexcept {
-  return static_cast<std::uint64_t>(call) << 56 | object;
+/// Tells one collective call from another: what, on which of the context's files, with which plan.
+inline std::uint64_t call_id(Call call, std::uint64_t object, std::uint64_t plan_serial = 0) noexcept {
+  return static_cast<std::uint64_t>(call) << 56 | (plan_serial & 0xffffff) << 32 | (object & 0xffffffff);
 }
 
 /// An error unless MPI can be called.
@@ -36,8 +36,16 @@ struct Context::Impl {
   bool explains = false;  ///< WEIR_EXPLAIN: every finished step is explained on stderr
   std::uint64_t files = 0;
   std::uint64_t plan_count = 0;
+  std::size_t unconfirmed = 0;  ///< files on whose opening the ranks have not agreed yet
 
   static Result<std::shared_ptr<Impl>> make(MPI_Comm communicator, const Settings& given);
+  /// Buffers for a first file, present and mapped, so that its first step does not pay for it. Collective.
+  Status prepare_buffers();
+
+  /// An error when ranks have made different calls before, so that nothing can be done together any more.
+  [[nodiscard]] Status check_together() const;
+  /// Begins a collective call: what this rank brings to its first agreement.
+  Outcome enter(Call call, std::uint64_t object, std::uint64_t plan_serial = 0) noexcept;
 
   /// Completes started steps, then meets all other ranks: the same status everywhere.
   Status agree(Call call, std::uint64_t object, const Status& mine);
@@ -45,8 +53,8 @@ struct Context::Impl {
   const Outcome& agree(Outcome outcome, Call call, std::uint64_t object);
   void drain() noexcept;
 
-  /// Buffers for one open file: kept ones when there are some, best those that a plan has used. The same on every rank.
-  Arena* take_arena(std::uint64_t plan_serial = 0);
+  /// Buffers for one open file, best those that a plan has used; null when all are taken. The same on every rank.
+  Arena* take_arena(std::uint64_t plan_serial = 0) noexcept;
   /// Buffer memory that other open files have taken of plan.memory.
   [[nodiscard]] std::uint64_t memory_in_use() const noexcept;
 };

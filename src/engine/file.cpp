@@ -67,12 +67,45 @@ Result<std::shared_ptr<File::Impl>> File::Impl::open(std::shared_ptr<Context::Im
   file->serial = ++weir.files;
   file->given_ = given;
   if (plan) file->plan_ = *plan;
-  const Status status = file->open_here(call_of(mode));
+  const Status status = file->opens_alone() ? file->open_alone(call_of(mode)) : file->open_together(call_of(mode));
   if (!status.ok()) return status;
   return file;
 }
 
-Status File::Impl::open_here(Call call) {
+bool File::Impl::opens_alone() const {
+  if (!plan_ || mode == OpenMode::update || context->team->nodes().nodes() > 1 || !check_plan(*plan_).ok()) return false;
+  const Layout& layout = plan_->impl()->plan.layout;
+  const bool rank_0_stores = layout.domains.size() == 1 && layout.domains[0].aggregator == 0;
+  return mode == OpenMode::read || (layout.placement.mode == Mode::aggregate && rank_0_stores);
+}
+
+Status File::Impl::open_alone(Call call) {
+  Context::Impl& weir = *context;
+  Arena* arena = weir.take_arena(plan_->impl()->serial);
+  if (!arena) return too_many_files();
+  arenas.push_back(arena);
+  Outcome outcome;
+  opening_ = attempt_open(call, outcome);
+  replaces_ = (outcome.flags & flag_replaces) != 0;
+  confirmed_ = false;
+  ++weir.unconfirmed;
+  weir.team->enter(call_id(call, serial, plan_->impl()->serial));
+  return {};
+}
+
+void File::Impl::confirm() noexcept {
+  if (!confirmed_) --context->unconfirmed;
+  confirmed_ = true;
+}
+
+const Outcome& File::Impl::agree(Outcome outcome, Call call) {
+  outcome.fail(opening_, context->team->rank());
+  const Outcome& all = context->agree(outcome, call, serial);
+  if (all.other_call == 0) confirm();
+  return all;
+}
+
+Status File::Impl::open_together(Call call) {
   Context::Impl& weir = *context;
   closed = true;  // until all ranks have it open
   Outcome outcome;
@@ -128,6 +161,10 @@ Status File::Impl::attempt_open(Call call, Outcome& outcome) try {
 Storage* File::Impl::get() noexcept {
   if (storage_ || !open_error_.ok()) return storage_.get();
   try {
+    if (!opening_.ok()) {
+      open_error_ = opening_;
+      return nullptr;
+    }
     if (replaces()) work = temporary_name(resolved(path), context->id, serial);
     auto opened = system->open(work, mode == OpenMode::create ? OpenMode::update : mode);
     if (opened) storage_ = std::move(*opened);
@@ -140,6 +177,7 @@ Storage* File::Impl::get() noexcept {
 
 Status File::Impl::check_open(const char* action) const {
   if (Status status = check_mpi(); !status.ok()) return status;
+  if (Status status = context->check_together(); !status.ok()) return status;
   if (closed) return problem(Code::invalid, fmt::format("cannot {} '{}': it is closed", action, path), "open it again");
   return {};
 }
@@ -175,7 +213,9 @@ Result<Step> File::Impl::declare(const Declaration& declaration) {
   PlanningHooks hooks;
   Arena* arena = arenas.back();
   const auto known = own ? weir.plans.find(key) : weir.plans.end();
-  hooks.outcome.call = call_id(Call::declare, serial);
+  weir.drain();
+  hooks.outcome = weir.enter(Call::declare, serial);
+  hooks.outcome.fail(opening_, weir.team->rank());
   hooks.outcome.vote = hooks.outcome.most = known == weir.plans.end() ? 0 : known->second.impl()->serial;
   hooks.outcome.fail(check_idle(), weir.team->rank());
   if (request.limits.memory < request.limits.buffers)
@@ -183,8 +223,8 @@ Result<Step> File::Impl::declare(const Declaration& declaration) {
                                                             "plan.memory ({} B)", path, settings.number("plan.memory")),
                                "close some, or raise plan.memory"), weir.team->rank());
   hooks.ready = [&](const RankPlan& plan, Outcome& outcome) { reserve(*arena, plan.layout, outcome); };
-  weir.drain();
   auto made = plan_together(*weir.team, std::move(own), request, hooks);
+  if (weir.team->result().other_call == 0) confirm();
   if (!made) return made.status();
   if (!*made) return step_of(known->second, 0);
   const std::uint64_t flags = weir.team->result().flags;
@@ -220,7 +260,7 @@ Result<Step> File::Impl::step(const Plan& plan, std::uint64_t shift) {
   outcome.vote = outcome.most = mine.ok() ? plan.impl()->serial : 0;
   if (mine.ok()) mine = check_idle();
   outcome.fail(mine, context->team->rank());
-  const Outcome& all = context->agree(outcome, Call::step, serial);
+  const Outcome& all = agree(outcome, Call::step);
   if (Status status = agreed(all); !status.ok()) return status;
   if (all.vote != all.most) return different_plans();
   return step_of(plan, shift);
@@ -272,14 +312,17 @@ Result<Arena*> File::Impl::settle(Arena* arena, const Plan::Impl& plan, std::uin
     arenas.push_back(arena);
     Outcome outcome;
     reserve(*arena, layout, outcome);
-    const Outcome& all = weir.agree(outcome, Call::declare, serial);
+    const Outcome& all = agree(outcome, Call::declare);
     if (Status status = agreed(all); !status.ok()) return status;
     flags = all.flags;
   }
   const bool moved = (flags & flag_moved) != 0;
   const Status connected = arena->connect(layout, moved);
-  if (flags & flag_outside)
-    if (Status status = weir.agree(Call::declare, serial, connected); !status.ok()) return status;
+  if (flags & flag_outside) {
+    Outcome outcome;
+    outcome.fail(connected, weir.team->rank());
+    if (Status status = agreed(agree(outcome, Call::declare)); !status.ok()) return status;
+  }
   if (weir.team->nodes().nodes() > 1) arena->link(settings.text("exchange.between_nodes") == "one-sided", moved);
   arena->bind(plan.serial, layout.placement.buffer_size * layout.placement.buffers);
   return arena;
@@ -294,7 +337,7 @@ Result<Arena*> File::Impl::arena_for(const Plan::Impl& plan) {
     }
   Outcome outcome;
   reserve(*arenas.back(), plan.plan.layout, outcome);
-  const Outcome& all = context->agree(outcome, Call::declare, serial);
+  const Outcome& all = agree(outcome, Call::declare);
   if (Status status = agreed(all); !status.ok()) return status;
   return settle(arenas.back(), plan, all.flags);
 }
@@ -310,38 +353,64 @@ Status File::Impl::sync() {
   Status mine;
   if (storage_ && mode != OpenMode::read)
     if (const int error = storage_->sync()) mine = storage_problem(error, "sync", path);
-  if (mine.ok() && context->team->rank() == 0) mine = system->sync_directory(work);
-  return context->agree(Call::sync, serial, mine);
+  if (mine.ok() && context->team->rank() == 0 && system) mine = system->sync_directory(work);
+  Outcome outcome;
+  outcome.fail(mine, context->team->rank());
+  return agreed(agree(outcome, Call::sync));
 }
 
 Status File::Impl::close() {
+  if (Status status = check_mpi(); !status.ok()) return status;
+  if (!closed && context->team->broken()) {
+    closed = true;
+    abandon();
+  }
   if (Status status = check_open("close"); !status.ok()) return status;
   context->drain();
+  return close_together(context->enter(Call::close, serial), nullptr);
+}
+
+Status File::Impl::close(Step::Impl& last) {
+  if (last.file() != this)
+    return problem(Code::invalid, fmt::format("cannot close '{}': the step belongs to another file", path),
+                   "pass a step of this file");
+  if (mode == OpenMode::read) {
+    const Status finished = last.start();
+    const Status status = finished.ok() ? last.wait() : finished;
+    const Status ended = close();
+    return status.ok() && !ended.ok() ? ended : status;
+  }
+  if (Status status = last.start_for_close(); !status.ok()) return status;
+  if (last.over()) return close();  // the ranks went different ways
+  return close_together(last.outcome(), &last);
+}
+
+Status File::Impl::close_together(Outcome outcome, Step::Impl* last) {
   Context::Impl& weir = *context;
   closed = true;
   const bool durable = mode != OpenMode::read && settings.text("storage.durability") == "durable";
-  Status mine;
-  if (durable && storage_)
-    if (const int error = storage_->sync()) mine = storage_problem(error, "sync", path);
-  if (storage_)
-    if (const int error = storage_->close(); error != 0 && mine.ok() && mode != OpenMode::read)
-      mine = storage_problem(error, "close", path);
+  outcome.fail(opening_, weir.team->rank());
+  const auto note = [&](int error, const char* action) {
+    if (error != 0 && mode != OpenMode::read) outcome.fail(storage_problem(error, action, path), weir.team->rank());
+  };
+  if (durable && storage_) note(storage_->sync(), "sync");
+  if (storage_) note(storage_->close(), "close");
   storage_.reset();
-  if (mine.ok() && failed_steps > 0 && mode != OpenMode::read)
-    mine = problem(Code::io, fmt::format("cannot close '{}' as a whole file: {} of its steps failed", path, failed_steps),
-                   replaces() ? "what was there before is untouched" : "its contents are not complete");
-  Status status = mine;
-  if (mode != OpenMode::read) {
-    Outcome outcome;
-    outcome.fail(mine, weir.team->rank());
-    outcome.call = call_id(Call::close, serial);
+  if (failed_steps > 0 && mode != OpenMode::read)
+    outcome.fail(problem(Code::io, fmt::format("cannot close '{}' as a whole file: {} of its steps failed", path, failed_steps),
+                         replaces() ? "what was there before is untouched" : "its contents are not complete"),
+                 weir.team->rank());
+  Status status;
+  if (mode != OpenMode::read || !confirmed_) {
     status = agreed(weir.team->agree_then(outcome, [&](Outcome& all) {
       if (all.other_call == 0) all.fail(install(all.code == 0, durable), 0);
     }));
-  }
-  if (status.code() == Code::mismatch) {
-    closed = false;  // the others have not closed it: that can still be done together
-    return status;
+    if (last) last->conclude();
+    if (status.code() == Code::mismatch && !weir.team->broken()) {
+      closed = false;  // the others have not closed it: that can still be done together
+      return status;
+    }
+    confirm();
   }
   for (Arena* arena : arenas) arena->give_back();
   return status;
@@ -359,6 +428,7 @@ Status File::Impl::install(bool complete, bool durable) noexcept {
 }
 
 void File::Impl::abandon() noexcept {
+  confirm();
   if (mode == OpenMode::read) return;
   std::fprintf(stderr, "weir: '%s' was not closed, so %s\n", path.c_str(),
                replaces() ? "it is not there; what was there before is untouched" : "it may not be complete");
@@ -380,5 +450,6 @@ Result<Step> File::step(const Plan& plan, std::uint64_t shift) { return impl_->s
 Result<Step> File::step(std::uint64_t shift) { return impl_->step(shift); }
 Status File::sync() { return impl_->sync(); }
 Status File::close() { return impl_->close(); }
+Status File::close(Step& last) { return impl_->close(*last.impl()); }
 
 }  // namespace weir

@@ -38,6 +38,12 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   Result<Step> step(std::uint64_t shift);
   Status sync();
   Status close();
+  Status close(Step::Impl& last);
+
+  /// What went wrong on this rank when the file was opened, as long as the ranks have not agreed on it.
+  [[nodiscard]] const Status& opening() const noexcept { return opening_; }
+  /// The ranks have agreed on something about this file, `opening` included.
+  void confirm() noexcept;
 
   [[nodiscard]] Direction direction() const noexcept {
     return mode == OpenMode::read ? Direction::read : Direction::write;
@@ -49,8 +55,15 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   [[nodiscard]] Status check_idle() const;
 
  private:
-  Status open_here(Call call);
+  /// Whether no rank needs to know what the others' opening came to before it begins a step.
+  [[nodiscard]] bool opens_alone() const;
+  Status open_alone(Call call);
+  Status open_together(Call call);
   Status attempt_open(Call call, Outcome& outcome);
+  /// Meets all ranks; what went wrong when opening counts.
+  const Outcome& agree(Outcome outcome, Call call);
+  /// Closes this rank's part, adding to the outcome, and meets all ranks.
+  Status close_together(Outcome outcome, Step::Impl* last);
   Result<Step> step_of(const Plan& plan, std::uint64_t shift);
   [[nodiscard]] Status check_plan(const Plan& plan) const;
   /// Buffers fit for a plan on every rank. Collective.
@@ -66,6 +79,8 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
 
   std::unique_ptr<Storage> storage_;
   Status open_error_;
+  Status opening_;
+  bool confirmed_ = true;
   Settings given_;
   std::optional<Plan> plan_;  // the one it was opened with
   bool replaces_ = false;

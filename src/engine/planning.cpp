@@ -157,9 +157,11 @@ Status between_nodes(Team& team, Outcome& outcome, RankPlan& plan, const Mates& 
   return {};
 }
 
-/// `blobs` are the declarations of this node's ranks, by rank.
+/// Where the declarations of this node's ranks are found, by rank, when a rank needs them.
+using FindBlobs = std::function<Result<Blobs>()>;
+
 Result<RankPlan> make_own_part(Team& team, Result<RankDeclaration>& declaration, std::span<const std::byte> layout,
-                               const Blobs& blobs, const PlanningHooks& hooks) {
+                               const FindBlobs& find_blobs, const PlanningHooks& hooks) {
   RankPlan plan;
   Outcome outcome = hooks.outcome;
   outcome.most = 0;
@@ -173,8 +175,10 @@ Result<RankPlan> make_own_part(Team& team, Result<RankDeclaration>& declaration,
     plan.variable_bytes = plan.declaration.variable_bytes();
     if (plan.layout.placement.mode == Mode::direct) return {};
     plan.route = Route::of(plan.declaration, plan.layout);
-    if (several || domain_of_rank(plan.layout, team.rank())) mates.read(team, blobs, plan.layout);
-    return {};
+    if (!several && !domain_of_rank(plan.layout, team.rank())) return {};
+    auto blobs = find_blobs();
+    if (!blobs) return blobs.status();
+    return mates.read(team, *blobs, plan.layout), Status{};
   });
   // Also for a direct plan: a rank that could not read the layout does not know that it is one, and all must keep step.
   if (several)
@@ -193,15 +197,29 @@ Result<RankPlan> make_own_part(Team& team, Result<RankDeclaration>& declaration,
   return plan;
 }
 
-/// Announces, and lets the first rank of each node work out the layout.
-struct LaidOut {
-  std::span<const std::byte> layout;
-  Blobs declarations;  ///< of this node's ranks
-  bool known = false;  ///< all ranks know the same plan already
-};
+bool known(const Outcome& all) { return all.vote != 0 && all.vote == all.most; }
 
-Result<LaidOut> lay_out_together(Team& team, Result<RankDeclaration>& declaration, PlanRequest& request,
-                                 const PlanningHooks& hooks) {
+/// The layout, in its written form, made of the announcements of all ranks.
+Result<std::vector<std::byte>> lay_out(const Team::Posts& posts, PlanRequest& request) {
+  std::vector<Announcement> all;
+  for (const auto& post : posts) all.push_back(Announcement::read(post));
+  if (Status status = check_outlines(all); !status.ok()) return status;
+  std::vector<Footprint> footprints;
+  std::vector<std::uint64_t> hashes;
+  for (Announcement& announcement : all) {
+    footprints.push_back(std::move(announcement.footprint));
+    hashes.push_back(announcement.hash);
+  }
+  request.storage = all[0].storage;
+  Writer layout;
+  plan_layout(footprints, hashes, request).write(layout);
+  return layout.data();
+}
+
+/// Announces, lets the first rank of each node work out the layout, and makes this rank's part of it; nothing when all
+/// ranks know the same plan already.
+Result<std::optional<RankPlan>> plan_once(Team& team, Result<RankDeclaration>& declaration, PlanRequest& request,
+                                          const PlanningHooks& hooks) {
   Outcome outcome = hooks.outcome;
   Writer mine;
   std::uint64_t abroad = 0;
@@ -214,35 +232,24 @@ Result<LaidOut> lay_out_together(Team& team, Result<RankDeclaration>& declaratio
     if (outcome.vote == 0) declaration->write(mine);
     return {};
   });
-  auto blobs = team.gather(mine.data(), outcome, abroad);
-  if (!blobs) return agreed(team.result());
-  if (Status status = agreed(team.result()); !status.ok()) return status;
-  if (team.result().vote != 0 && team.result().vote == team.result().most) return LaidOut{{}, {}, true};
-
-  LaidOut result;
-  Writer layout;
-  attempt(outcome, team.rank(), [&]() -> Status {
-    result.declarations = *blobs;
-    for (const int rank : team.nodes().ranks_on[team.node()])
-      result.declarations[rank] = (*blobs)[rank].subspan(Announcement::size((*blobs)[rank]));
-    if (!team.leader()) return {};
-    std::vector<Announcement> all;
-    for (const auto& blob : *blobs) all.push_back(Announcement::read(blob));
-    if (Status status = check_outlines(all); !status.ok()) return status;
-    std::vector<Footprint> footprints;
-    std::vector<std::uint64_t> hashes;
-    for (Announcement& announcement : all) {
-      footprints.push_back(std::move(announcement.footprint));
-      hashes.push_back(announcement.hash);
-    }
-    request.storage = all[0].storage;
-    plan_layout(footprints, hashes, request).write(layout);
-    return {};
-  });
-  auto shared = team.share_in_node(layout.data(), outcome);
-  if (!shared) return shared.status();
-  result.layout = *shared;
-  return result;
+  const auto make = [&](const Team::Posts& posts, const Outcome& all) {
+    return known(all) ? Result<std::vector<std::byte>>{std::vector<std::byte>{}} : lay_out(posts, request);
+  };
+  auto shared = team.gather_and_share(mine.data(), outcome, abroad, make);
+  if (!shared) return agreed(team.result());
+  if (shared->bytes.empty() && shared->mine.ok()) return std::optional<RankPlan>{};
+  PlanningHooks more = hooks;
+  more.outcome.fail(shared->mine, team.rank());
+  const auto find_blobs = [&]() -> Result<Blobs> {
+    auto posts = team.posts(shared->slot);
+    if (posts)
+      for (const int rank : team.nodes().ranks_on[team.node()])
+        (*posts)[rank] = (*posts)[rank].subspan(Announcement::size((*posts)[rank]));
+    return posts;
+  };
+  auto plan = make_own_part(team, declaration, shared->bytes, find_blobs, more);
+  if (!plan) return plan.status();
+  return std::optional{std::move(*plan)};
 }
 
 }  // namespace
@@ -258,23 +265,19 @@ Result<RankPlan> complete_plan(Team& team, Result<RankDeclaration> declaration, 
   });
   auto blobs = team.gather_in_node(mine.data(), outcome);
   if (!blobs) return blobs.status();
-  return make_own_part(team, declaration, layout, *blobs, hooks);
+  return make_own_part(team, declaration, layout, [&] { return blobs; }, hooks);
 }
 
 Result<std::optional<RankPlan>> plan_together(Team& team, Result<RankDeclaration> declaration, PlanRequest request,
                                               const PlanningHooks& hooks) {
   request.nodes = &team.nodes();
-  auto laid_out = lay_out_together(team, declaration, request, hooks);
-  if (!laid_out) return laid_out.status();
-  if (laid_out->known) return std::optional<RankPlan>{};
-  auto plan = make_own_part(team, declaration, laid_out->layout, laid_out->declarations, hooks);
-  if (!plan) return plan.status();
-  if (!plan->overlap) return std::optional{std::move(*plan)};
+  auto plan = plan_once(team, declaration, request, hooks);
+  if (!plan || !*plan || !(*plan)->overlap) return plan;
 
   PlanningHooks again = hooks;
   again.outcome.vote = again.outcome.most = 0;
   Writer mine;
-  attempt(again.outcome, team.rank(), [&]() -> Status { return plan->declaration.write(mine), Status{}; });
+  attempt(again.outcome, team.rank(), [&]() -> Status { return (*plan)->declaration.write(mine), Status{}; });
   auto blobs = team.gather(mine.data(), again.outcome);
   if (!blobs) return blobs.status();
   Result<RankDeclaration> trimmed{Status{}};
@@ -284,14 +287,10 @@ Result<std::optional<RankPlan>> plan_together(Team& team, Result<RankDeclaration
       Reader in{(*blobs)[rank]};
       stronger.push_back(RankDeclaration::read(in));
     }
-    trimmed = without_overlaps(plan->declaration, stronger);
+    trimmed = without_overlaps((*plan)->declaration, stronger);
     return {};
   });
-  laid_out = lay_out_together(team, trimmed, request, again);
-  if (!laid_out) return laid_out.status();
-  plan = make_own_part(team, trimmed, laid_out->layout, laid_out->declarations, again);
-  if (!plan) return plan.status();
-  return std::optional{std::move(*plan)};
+  return plan_once(team, trimmed, request, again);
 }
 
 }  // namespace weir

@@ -115,12 +115,9 @@ bool Step::Impl::progress(bool head) noexcept {
   if (contributor_) moved = contributor_->progress(memory_) || moved;
   if (aggregator_) moved = aggregator_->progress() || moved;
   for (auto& relay : relays_) moved = relay->progress() || moved;
-  if (!head) return moved;
+  if (!head || held_) return moved;
   if (state_ == State::moving && moved_all()) {
-    if (aggregator_) aggregator_->clear();
-    for (auto& relay : relays_) relay->clear();
-    if (own().layout.direction == Direction::read) pass_.outcome.bytes = pass_.report.bytes;
-    pass_.outcome.call = call_id(Call::finish, file_->serial);
+    end_moving();
     pass_.team.arrive(pass_.outcome);
     state_ = State::arrived;
     moved = true;
@@ -130,6 +127,12 @@ bool Step::Impl::progress(bool head) noexcept {
     moved = true;
   }
   return moved;
+}
+
+void Step::Impl::end_moving() noexcept {
+  if (aggregator_) aggregator_->clear();
+  for (auto& relay : relays_) relay->clear();
+  if (own().layout.direction == Direction::read) pass_.outcome.bytes = pass_.report.bytes;
 }
 
 void Step::Impl::echo() noexcept {
@@ -149,6 +152,8 @@ void Step::Impl::conclude() noexcept {
   if (result_.ok() == failed_before_) file_->failed_steps += result_.ok() ? std::size_t(-1) : 1;
   failed_before_ = !result_.ok();
   file_->forget_open_error();
+  file_->confirm();
+  held_ = false;
   state_ = State::over;
   if (file_->context->explains)
     try {
@@ -159,11 +164,15 @@ void Step::Impl::conclude() noexcept {
   if (!queue.empty() && queue.front().get() == this) queue.pop_front();
 }
 
-Status Step::Impl::start() {
+Status Step::Impl::start(Call call) {
   if (Status status = file_->check_open("finish a step in"); !status.ok()) return status;
   if (started() && state_ != State::over) return problem(Code::invalid, "cannot start a step twice", "wait for it first");
   if (state_ == State::over) reset();
   started_at_ = now();
+  const Outcome begun = file_->context->enter(call, file_->serial, plan_.impl()->serial);
+  pass_.outcome.call = begun.call;
+  pass_.outcome.flags |= begun.flags;
+  pass_.fail(file_->opening());
   for (std::size_t v = 0; v < memory_.size(); ++v)
     if (!memory_[v]) {
       const char* verb = own().layout.direction == Direction::write ? "written" : "read";
@@ -201,18 +210,16 @@ bool Step::Impl::test() {
   return state_ == State::over;
 }
 
-Status Step::Impl::wait() {
-  if (state_ == State::giving)
-    return problem(Code::invalid, "cannot wait for a step that was not started", "call start or finish");
+template <class Done>
+void Step::Impl::work_until(Done&& done) {
   const auto keep = shared_from_this();
   auto& queue = file_->context->under_way;
   Team& team = pass_.team;
   Patience patience{team.spin_s()};
-  while (!over()) {
+  while (!done() && !team.broken()) {
     const std::uint32_t heard = team.own_doorbell().listen();
     bool poll = false;
-    const bool moved = progress_all(poll);
-    if (moved || over()) {
+    if (progress_all(poll)) {
       patience.renew();
       continue;
     }
@@ -228,10 +235,42 @@ Status Step::Impl::wait() {
       sched_yield();
     } else if (!patience.poll()) {
       team.own_doorbell().sleep(heard);
+      (void)team.diverged();
     }
     pass_.report.wait_s += now() - start;
   }
+  if (team.broken()) break_off();
+}
+
+void Step::Impl::break_off() noexcept {
+  auto& queue = file_->context->under_way;
+  while (!queue.empty()) {
+    const auto step = queue.front();
+    while (step->storing()) {
+      step->file_->get()->wait();
+      step->progress(false);
+    }
+    step->conclude();
+  }
+}
+
+Status Step::Impl::wait() {
+  if (state_ == State::giving)
+    return problem(Code::invalid, "cannot wait for a step that was not started", "call start or finish");
+  work_until([this] { return over(); });
   return result_;
+}
+
+bool Step::Impl::may_arrive() const noexcept {
+  return state_ == State::over || (file_->context->under_way.front().get() == this && moved_all());
+}
+
+Status Step::Impl::start_for_close() {
+  if (Status status = start(Call::close); !status.ok()) return status;
+  held_ = true;
+  work_until([this] { return may_arrive(); });
+  if (state_ != State::over) end_moving();
+  return {};
 }
 
 std::string Step::Impl::explain() const {

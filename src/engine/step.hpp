@@ -17,9 +17,16 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
   ~Impl();
 
   Status give(int variable, std::byte* data, std::uint64_t bytes, Direction direction);
-  Status start();
+  Status start(Call call = Call::finish);
   bool test();
   Status wait();
+  /// Starts and moves everything, but leaves the agreement to the caller, who then calls `conclude`.
+  Status start_for_close();
+  /// What this rank brings to that agreement.
+  [[nodiscard]] const Outcome& outcome() const noexcept { return pass_.outcome; }
+  /// All ranks have agreed: the team's result is the step's.
+  void conclude() noexcept;
+  [[nodiscard]] const File::Impl* file() const noexcept { return file_.get(); }
 
   /// Moves what can be moved; for a started step at the head of the queue also completes it.
   bool progress(bool head) noexcept;
@@ -37,11 +44,18 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
   enum class State : std::uint8_t { giving, moving, arrived, over };
   [[nodiscard]] const RankPlan& own() const noexcept { return plan_.impl()->plan; }
   [[nodiscard]] bool moved_all() const noexcept;
+  /// Whether the ranks may agree on the step: all its data has moved, and it is the next in line.
+  [[nodiscard]] bool may_arrive() const noexcept;
+  template <class Done>
+  void work_until(Done&& done);
+  /// The data of this pass has moved: leaves everything as the next pass wants it.
+  void end_moving() noexcept;
+  /// The ranks went different ways: ends all started steps.
+  void break_off() noexcept;
   /// Moves all started steps forward, those of one file one after another; `poll` when only polling helps.
   bool progress_all(bool& poll) noexcept;
   /// Fills memory that stands for bytes read into another place.
   void echo() noexcept;
-  void conclude() noexcept;
   void reset() noexcept;
 
   std::shared_ptr<File::Impl> file_;
@@ -56,6 +70,7 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
   std::uint64_t given_bytes_ = 0;
   State state_ = State::giving;
   bool failed_before_ = false;
+  bool held_ = false;  // `close` agrees for it
   double started_at_ = 0;
   Status result_;
   Report last_;

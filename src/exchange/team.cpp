@@ -48,9 +48,37 @@ Status status_of(const Outcome& outcome) noexcept {
   }
 }
 
+/// The last collective calls of a rank, for those who wait for it.
+class Journal {
+ public:
+  void add(std::uint64_t call) noexcept {
+    const std::uint64_t head = head_.load(std::memory_order_relaxed);
+    calls_[head % length].store(call);
+    head_.store(head + 1);
+  }
+  /// All ranks know of a difference: they begin anew.
+  void forget() noexcept { head_.store(((head_.load() >> 32) + 1) << 32); }
+  /// Where both have an n-th call and the two differ: the other's, else 0.
+  [[nodiscard]] std::uint64_t difference(const Journal& other) const noexcept {
+    const std::uint64_t mine = head_.load(), theirs = other.head_.load();
+    if (mine >> 32 != theirs >> 32) return 0;
+    const std::uint64_t last = std::max(mine, theirs), begin = mine >> 32 << 32;
+    for (std::uint64_t n = std::max(begin + length, last) - length; n < std::min(mine, theirs); ++n)
+      if (const std::uint64_t call = other.calls_[n % length].load(); call != calls_[n % length].load())
+        return other.head_.load() == theirs ? call : 0;
+    return 0;
+  }
+
+ private:
+  static constexpr std::uint64_t length = 16;
+  std::atomic<std::uint64_t> head_;  // how often it was begun anew, and the number of calls since
+  std::array<std::atomic<std::uint64_t>, length> calls_;  // the n-th at n mod length
+};
+
 /// The first page of what a rank shows to its node.
 struct Team::Control {
   Doorbell doorbell;
+  Journal journal;
   struct Shown {
     std::uint64_t offset;             // in the rank's room, or 0:
     SharedSegment::Address address;   // where it is outside
@@ -65,6 +93,7 @@ struct Team::Control {
   alignas(64) std::atomic<std::uint32_t> generation;
   std::atomic<std::uint32_t> node_complete;
   std::atomic<std::uint32_t> awaits_others;
+  std::atomic<std::uint32_t> sleepers;  // that wait for `generation`
   Outcome result;
 };
 
@@ -83,11 +112,6 @@ void combine_outcomes(void* in, void* inout, int* count, MPI_Datatype*) {
 
 /// Polling, with a yield each time, beats sleeping for waits of this length even on cores that many ranks share.
 constexpr double default_spin_s = 500e-6;
-
-/// Lets the system map the pages now instead of when they are first used.
-void touch(const std::byte* data, std::uint64_t size) {
-  for (std::uint64_t at = 0; at < size; at += 4096) (void)*static_cast<const volatile std::byte*>(data + at);
-}
 
 Status shortage() { return problem(Code::no_memory, "out of memory", "lower plan.memory, or give the job more memory"); }
 
@@ -158,7 +182,7 @@ Result<std::unique_ptr<Team>> Team::create(MPI_Comm communicator, const Options&
   for (int slot = 0; slot < first_free_segment && status.ok(); ++slot)
     team->control(team->local_rank_).shown[slot].offset = team->places_[slot].offset;
   if (status.ok())
-    for (const Peer& peer : team->peers_) touch(peer.control.data(), team->room_used_);
+    for (const Peer& peer : team->peers_) make_present(peer.control.data(), team->room_used_);
   Outcome outcome, sum;
   outcome.fail(status, team->rank_);
   MPI_Allreduce(&outcome, &sum, 1, team->outcome_type_, team->combine_, team->communicator_);
@@ -182,7 +206,24 @@ Team::Control& Team::control(int local_rank) noexcept {
 
 Doorbell& Team::doorbell(int local_rank) noexcept { return control(local_rank).doorbell; }
 
+void Team::enter(std::uint64_t call) noexcept { control(local_rank_).journal.add(call); }
+
+bool Team::diverged() noexcept {
+  for (int i = 0; i < local_size() && !broken_; ++i)
+    if (const std::uint64_t other = control(local_rank_).journal.difference(control(i).journal))
+      break_up(control(local_rank_).outcome.call, other);
+  return broken_;
+}
+
+void Team::break_up(std::uint64_t call, std::uint64_t other_call) noexcept {
+  broken_ = true;
+  result_ = {};
+  result_.call = call;
+  result_.other_call = other_call;
+}
+
 void Team::arrive(const Outcome& mine) noexcept {
+  if (broken_) return;
   control(local_rank_).outcome = mine;
   Control& first = control(0);
   const std::uint32_t arrived = first.arrived.fetch_add(1) + 1;
@@ -201,10 +242,11 @@ void Team::announce(const Outcome& sum) noexcept {
   Control& first = control(0);
   first.result = sum;
   first.generation.fetch_add(1);
-  wake_all(first.generation);
+  if (first.sleepers.load() > 0) wake_all(first.generation);
 }
 
 bool Team::complete() noexcept {
+  if (broken_) return true;
   Control& first = control(0);
   if (speaks_for_node()) {
     if (!reducing_ && first.node_complete.load()) {
@@ -225,6 +267,10 @@ bool Team::complete() noexcept {
   if (first.generation.load() == generation_) return false;
   ++generation_;
   result_ = first.result;
+  if (result_.other_call != 0) {
+    control(local_rank_).journal.forget();
+    broken_ = (result_.flags & Outcome::committed) != 0;
+  }
   return true;
 }
 
@@ -236,12 +282,16 @@ void Team::wait_for_result() noexcept {
     if (complete()) return;
     if (patience.poll()) continue;
     if (!speaks_for_node()) {
+      first.sleepers.fetch_add(1);
       sleep_while_equal(first.generation, generation_);
+      first.sleepers.fetch_sub(1);
     } else if (reducing_) {
       sched_yield();
+      continue;
     } else if (!first.node_complete.load()) {
       own_doorbell().sleep(heard);
     }
+    if (complete() || diverged()) return;
   }
 }
 
@@ -258,10 +308,13 @@ Outcome Team::others_arrived(const Outcome& mine) noexcept {
   first.awaits_others.store(1);
   while (true) {
     const std::uint32_t heard = first.doorbell.listen();
-    if (first.arrived.load() == others) break;
-    if (!patience.poll()) first.doorbell.sleep(heard);
+    if (broken_ || first.arrived.load() == others) break;
+    if (patience.poll()) continue;
+    first.doorbell.sleep(heard);
+    if (first.arrived.load() != others) (void)diverged();
   }
   first.awaits_others.store(0);
+  if (broken_) return result_;
   Outcome all = mine;
   for (int i = 1; i < local_size(); ++i) {
     all.combine(control(i).outcome);
@@ -326,37 +379,96 @@ void Team::trim() noexcept {
     }
 }
 
-Result<std::vector<std::span<const std::byte>>> Team::gather_in_node(std::span<const std::byte> mine,
-                                                                     const Outcome& outcome) {
-  const int slot = static_cast<int>(posts_++ % first_free_segment);
-  std::vector<std::span<const std::byte>> result;
-  Outcome here = outcome;
+void Team::post(int slot, std::span<const std::byte> mine, Outcome& outcome) noexcept {
   try {
-    result.resize(static_cast<std::size_t>(size()));
-    here.fail(provide(slot, mine.size()), rank_);
+    outcome.fail(provide(slot, mine.size()), rank_);
+  } catch (const std::bad_alloc&) {
+    outcome.fail(shortage(), rank_);
+  }
+  if (provided_outside(slot)) outcome.flags |= must_map;
+  if (outcome.code != 0) return;
+  if (!mine.empty()) std::memcpy(*view(local_rank_, slot), mine.data(), mine.size());
+  control(local_rank_).posted[slot].store(mine.size());
+}
+
+Status Team::posts(int slot, Posts& found) {
+  for (int i = 0; i < local_size(); ++i) {
+    auto data = view(i, slot);
+    if (!data) return data.status();
+    found[nodes_.ranks_on[node()][i]] = {*data, control(i).posted[slot].load()};
+  }
+  return {};
+}
+
+Result<Team::Posts> Team::posts(int slot) {
+  Posts found(static_cast<std::size_t>(size()));
+  if (Status status = posts(slot, found); !status.ok()) return status;
+  return found;
+}
+
+Result<Team::Posts> Team::gather_in_node(std::span<const std::byte> mine, const Outcome& outcome) {
+  const int slot = next_slot();
+  Outcome here = outcome;
+  Posts found;
+  try {
+    found.resize(static_cast<std::size_t>(size()));
   } catch (const std::bad_alloc&) {
     here.fail(shortage(), rank_);
   }
-  if (provided_outside(slot)) here.flags |= must_map;
-  if (here.code == 0) {
-    if (!mine.empty()) std::memcpy(*view(local_rank_, slot), mine.data(), mine.size());
-    control(local_rank_).posted[slot].store(mine.size());
-  }
+  post(slot, mine, here);
   Outcome all = agree(here);
   if (all.other_call != 0) --posts_;  // those who called something else have not counted this one
   if (all.failed()) return status_of(all);
-
   Outcome mapped = all_but_first(all);
-  for (int i = 0; i < local_size() && mapped.code == 0; ++i) {
-    auto data = view(i, slot);
-    if (data) result[nodes_.ranks_on[node()][i]] = {*data, control(i).posted[slot].load()};
-    else mapped.fail(data.status(), rank_);
-  }
+  mapped.fail(posts(slot, found), rank_);
   if (all.flags & must_map) {
     all = agree(mapped);
     if (all.failed()) return status_of(all);
   }
-  return result;
+  return found;
+}
+
+Result<Team::Shared> Team::gather_and_share(std::span<const std::byte> mine, const Outcome& outcome,
+                                            std::uint64_t abroad, const Make& make) {
+  const auto attempt = [&](auto&& all_posts, const Outcome& all, Outcome& told) noexcept {
+    std::vector<std::byte> made;
+    try {
+      auto result = make(all_posts(), all);
+      if (result) made = std::move(*result);
+      else told.fail(result.status(), rank_);
+    } catch (const std::bad_alloc&) {
+      told.fail(shortage(), rank_);
+    } catch (const Error& error) {
+      told.fail(error.status(), rank_);
+    }
+    return made;
+  };
+  Outcome here = outcome;
+  Shared shared;
+  if (nodes_.nodes() > 1) {
+    shared.slot = static_cast<int>(posts_ % first_free_segment);
+    auto all_posts = gather(mine, outcome, abroad);
+    if (!all_posts) return all_posts.status();
+    std::vector<std::byte> made;
+    if (leader()) made = attempt([&]() -> Posts& { return *all_posts; }, Outcome{result_}, here);
+    auto bytes = share_in_node(made, here);
+    if (!bytes) return bytes.status();
+    shared.bytes = *bytes;
+    return shared;
+  }
+  shared.slot = next_slot();
+  const int answer = next_slot();
+  post(shared.slot, mine, here);
+  const Outcome& all = agree_then(here, [&](Outcome& sum) {
+    if (sum.failed()) return;
+    post(answer, attempt([&] { return posts(shared.slot).value(); }, Outcome{sum}, sum), sum);
+  });
+  if (all.other_call != 0) posts_ -= 2;
+  if (all.failed()) return status_of(all);
+  auto data = view(0, answer);
+  if (data) shared.bytes = {*data, control(0).posted[answer].load()};
+  else shared.mine = data.status();
+  return shared;
 }
 
 Result<std::span<const std::byte>> Team::share_in_node(std::span<const std::byte> mine, const Outcome& outcome) {

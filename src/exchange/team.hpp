@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -27,6 +28,8 @@ struct Outcome {
   std::uint64_t most = 0;     ///< the most of all
   std::uint64_t flags = 0;    ///< of any
   std::array<char, 456> message{};
+  /// A flag: this rank has done what the others must do too, and cannot take it back when they called something else.
+  static constexpr std::uint64_t committed = std::uint64_t{1} << 62;
 
   void fail(const Status& status, int failed_rank) noexcept;
   /// Whether somebody failed, or the ranks called different things.
@@ -62,6 +65,15 @@ class Team {
   [[nodiscard]] int local_rank_of(int rank) const noexcept { return local_of_[rank]; }
   [[nodiscard]] MPI_Comm communicator() const noexcept { return communicator_; }
 
+  // --- the order of collective calls ---
+  /// Notes which collective call this rank begins, so that those who wait too long for it can tell.
+  void enter(std::uint64_t call) noexcept;
+  /// The ranks made different calls and may wait for one another for ever: from now on every agreement says so at once.
+  [[nodiscard]] bool broken() const noexcept { return broken_; }
+  /// For who has waited long: breaks the team when a rank of this node has begun another call in the place of one of ours.
+  bool diverged() noexcept;
+  void break_up(std::uint64_t call, std::uint64_t other_call) noexcept;
+
   // --- agreement: every rank arrives, none leaves before all have ---
   void arrive(const Outcome& mine) noexcept;
   /// Whether all have arrived; makes progress between nodes.
@@ -95,6 +107,20 @@ class Team {
   Result<std::vector<std::span<const std::byte>>> gather_in_node(std::span<const std::byte> mine, const Outcome& outcome);
   /// What the first rank of each node passes, read by all ranks of that node.
   Result<std::span<const std::byte>> share_in_node(std::span<const std::byte> mine, const Outcome& outcome);
+  using Posts = std::vector<std::span<const std::byte>>;
+  /// What the first rank of this node made of the posts of all ranks, and where those of this node are.
+  struct Shared {
+    std::span<const std::byte> bytes;
+    int slot = 0;
+    Status mine;  ///< why this rank alone cannot read them: to be told in the next agreement
+  };
+  /// `gather`, and what `make` makes of it on the first rank of every node goes to all ranks there: on one node in one
+  /// meeting. `make` also gets the outcome of all. Collective.
+  using Make = std::function<Result<std::vector<std::byte>>(const Posts&, const Outcome&)>;
+  Result<Shared> gather_and_share(std::span<const std::byte> mine, const Outcome& outcome, std::uint64_t abroad,
+                                  const Make& make);
+  /// What the ranks of this node posted, by rank: readable until the next call but one of this kind.
+  Result<Posts> posts(int slot);
   /// Between the nodes' first ranks: `to[node]` goes there, what the others sent comes back. Collective.
   Result<std::vector<std::vector<std::byte>>> exchange_between_nodes(std::vector<std::vector<std::byte>> to,
                                                                      const Outcome& outcome);
@@ -132,6 +158,10 @@ class Team {
   Control& control(int local_rank) noexcept;
   /// Where announcements go that are not large.
   static Place small_place(int slot) noexcept;
+  /// Puts `mine` where the others of the node will look; adds to the outcome.
+  void post(int slot, std::span<const std::byte> mine, Outcome& outcome) noexcept;
+  Status posts(int slot, Posts& found);
+  int next_slot() noexcept { return static_cast<int>(posts_++ % first_free_segment); }
   [[nodiscard]] bool speaks_for_node() const noexcept { return leader() && nodes_.nodes() > 1; }
   void announce(const Outcome& sum) noexcept;
   /// For the first rank of the only node: waits for all others; what they and it bring.
@@ -152,6 +182,7 @@ class Team {
   std::vector<Peer> peers_;
   std::uint32_t generation_ = 0;
   bool reducing_ = false;
+  bool broken_ = false;
   Outcome node_sum_, result_;
   std::uint32_t posts_ = 0;
   std::array<Place, segments> places_{};

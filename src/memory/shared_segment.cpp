@@ -72,4 +72,14 @@ Result<SharedSegment> SharedSegment::map(const Address& address) {
   return segment;
 }
 
+void make_present(const std::byte* data, std::uint64_t size) noexcept {
+  constexpr std::uintptr_t page = 4096;
+  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(data) / page * page;
+  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(data) + size;
+#ifdef MADV_POPULATE_READ
+  if (::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ) == 0) return;
+#endif
+  for (std::uintptr_t at = begin; at < end; at += page) (void)*reinterpret_cast<const volatile std::byte*>(at);
+}
+
 }  // namespace weir

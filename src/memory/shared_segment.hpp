@@ -51,4 +51,7 @@ class SharedSegment {
   int owned_descriptor_ = -1;
 };
 
+/// Maps pages of shared memory now instead of when they are first used. What is not committed must not be in it.
+void make_present(const std::byte* data, std::uint64_t size) noexcept;
+
 }  // namespace weir

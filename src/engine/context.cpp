@@ -32,9 +32,9 @@ const char* name(Call call) noexcept {
 
 Status check_mpi() {
   int started = 0, ended = 0;
-  MPI_Initialized(&started);
   MPI_Finalized(&ended);
-  if (!started) return problem(Code::finalized, "cannot do anything before MPI_Init", "call MPI_Init first");
+  if (!ended) MPI_Initialized(&started);
+  if (!ended && !started) return problem(Code::finalized, "cannot do anything before MPI_Init", "call MPI_Init first");
   if (ended) return problem(Code::finalized, "cannot do anything after MPI_Finalize",
                             "close files and end the context before MPI_Finalize");
   return {};
@@ -92,7 +92,7 @@ Result<std::shared_ptr<Context::Impl>> Context::Impl::make(MPI_Comm communicator
   auto team = Team::create(communicator, options);
   if (!team) return team.status();
   impl->team = std::move(*team);
-  if (Status status = impl->prepare_buffers(); !status.ok()) return status;
+  if (Status status = impl->prepare(); !status.ok()) return status;
   impl->id = std::uint64_t{std::random_device{}()} << 32 | std::random_device{}();
   MPI_Bcast(&impl->id, 1, MPI_UINT64_T, 0, impl->team->communicator());
   const char* explain = std::getenv("WEIR_EXPLAIN");
@@ -105,10 +105,13 @@ Result<std::shared_ptr<Context::Impl>> Context::Impl::make(MPI_Comm communicator
   return impl;
 }
 
-Status Context::Impl::prepare_buffers() {
+Status Context::Impl::prepare() {
   const std::uint64_t bytes = std::min(ready_buffers, settings.number("plan.memory"));
   Outcome outcome;
   try {
+    auto made = FileSettings::of(settings, *team);
+    if (made) file_settings = std::move(*made);
+    else outcome.fail(made.status(), team->rank());
     for (int segment = Team::first_free_segment; segment < Team::segments; ++segment)
       arenas.push_back(std::make_unique<Arena>(*team, segment));
     if (team->leader()) outcome.fail(arenas.front()->reserve(bytes), team->rank());
@@ -154,8 +157,13 @@ void Context::Impl::drain() noexcept {
 
 Arena* Context::Impl::take_arena(std::uint64_t plan_serial) noexcept {
   Arena* found = nullptr;
-  for (auto& arena : arenas)
-    if (!arena->taken() && (!found || (arena->fits(plan_serial) && !found->fits(plan_serial)))) found = arena.get();
+  for (auto& arena : arenas) {
+    if (arena->taken()) continue;
+    if (!found) found = arena.get();
+    if (!arena->fits(plan_serial)) continue;
+    found = arena.get();
+    break;
+  }
   if (found) found->take();
   return found;
 }

@@ -10,8 +10,8 @@
 
 #include "core/settings.hpp"
 #include "engine/arena.hpp"
+#include "engine/file_settings.hpp"
 #include "engine/planning.hpp"
-#include "storage/storage.hpp"
 
 namespace weir {
 
@@ -28,6 +28,7 @@ Status check_mpi();
 
 struct Context::Impl {
   ResolvedSettings settings;
+  std::shared_ptr<const FileSettings> file_settings;  ///< of files that have no settings of their own
   std::shared_ptr<Team> team;
   std::vector<std::unique_ptr<Arena>> arenas;
   std::deque<std::shared_ptr<Step::Impl>> under_way;  ///< started steps, in the order of their start
@@ -39,8 +40,9 @@ struct Context::Impl {
   std::size_t unconfirmed = 0;  ///< files on whose opening the ranks have not agreed yet
 
   static Result<std::shared_ptr<Impl>> make(MPI_Comm communicator, const Settings& given);
-  /// Buffers for a first file, present and mapped, so that its first step does not pay for it. Collective.
-  Status prepare_buffers();
+  /// What all files share: and buffers for a first one, present and mapped, so that its first step does not pay for
+  /// them. Collective.
+  Status prepare();
 
   /// An error when ranks have made different calls before, so that nothing can be done together any more.
   [[nodiscard]] Status check_together() const;

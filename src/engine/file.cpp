@@ -10,7 +10,6 @@
 
 #include "core/errors.hpp"
 #include "engine/step.hpp"
-#include "storage/make_storage.hpp"
 #include "storage/storage_problem.hpp"
 
 namespace weir {
@@ -43,12 +42,6 @@ bool replaceable(const std::string& target) {
 std::string temporary_name(const std::string& target, std::uint64_t context, std::uint64_t file) {
   const std::filesystem::path path{target};
   return (path.parent_path() / fmt::format(".{}.weir-{:016x}-{}", path.filename().string(), context, file)).string();
-}
-
-/// Waiting for storage in the background pays only where this rank also serves other nodes.
-std::string async_choice(const ResolvedSettings& settings, const Team& team) {
-  const std::string& wanted = settings.text("storage.async");
-  return wanted == "auto" && team.nodes().nodes() == 1 ? "plain" : wanted;
 }
 
 Status different_plans() {
@@ -117,7 +110,7 @@ Status File::Impl::open_together(Call call) {
   Arena* arena = result.ok() ? weir.take_arena(plan_ ? plan_->impl()->serial : 0) : nullptr;
   if (result.ok() && !arena) result = too_many_files();
   if (!result.ok()) {
-    if (storage_ && (outcome.flags & flag_replaces)) (void)system->remove(work);  // a temporary file, never the target
+    if (storage_ && (outcome.flags & flag_replaces)) (void)settings->system->remove(work);  // a temporary file, never the target
     return result;
   }
   replaces_ = (all.flags & flag_replaces) != 0;
@@ -129,28 +122,29 @@ Status File::Impl::open_together(Call call) {
 Status File::Impl::attempt_open(Call call, Outcome& outcome) try {
   Context::Impl& weir = *context;
   if (path.empty()) return problem(Code::invalid, fmt::format("cannot {} a file without a name", name(call)));
-  auto resolved_settings = weir.settings.with(given_);
-  if (!resolved_settings) return resolved_settings.status();
-  settings = std::move(*resolved_settings);
+  settings = weir.file_settings;
+  if (!given_.empty() || settings->faulty) {
+    auto resolved_settings = weir.settings.with(given_);
+    if (!resolved_settings) return resolved_settings.status();
+    auto made = FileSettings::of(*resolved_settings, *weir.team);
+    if (!made) return made.status();
+    settings = std::move(*made);
+  }
   if (plan_)
     if (Status status = check_plan(*plan_); !status.ok()) return status;
   outcome.vote = outcome.most = plan_ ? plan_->impl()->serial : 0;
-  if (settings.text("plan.files") != "shared")
+  if (settings->files != "shared")
     return problem(Code::unsupported, "cannot write sub-files yet", "set plan.files to shared");
-  auto made = make_storage_system(settings.text("storage.kind"), async_choice(settings, *weir.team),
-                                  settings.text("storage.fault"), weir.team->rank());
-  if (!made) return made.status();
-  system = std::move(*made);
-  target = work = path;
   if (weir.team->rank() != 0) return {};
-  if (mode == OpenMode::create && settings.text("storage.kind") == "posix") {
+  target = work = path;
+  if (mode == OpenMode::create && settings->posix) {
     target = work = resolved(path);
-    if (settings.flag("storage.replace") && replaceable(target)) {
+    if (settings->replace && replaceable(target)) {
       work = temporary_name(target, weir.id, serial);
       outcome.flags |= flag_replaces;
     }
   }
-  auto opened = system->open(work, mode);
+  auto opened = settings->system->open(work, mode);
   if (!opened) return opened.status();
   storage_ = std::move(*opened);
   return {};
@@ -165,8 +159,8 @@ Storage* File::Impl::get() noexcept {
       open_error_ = opening_;
       return nullptr;
     }
-    if (replaces()) work = temporary_name(resolved(path), context->id, serial);
-    auto opened = system->open(work, mode == OpenMode::create ? OpenMode::update : mode);
+    work = replaces() ? temporary_name(resolved(path), context->id, serial) : path;
+    auto opened = settings->system->open(work, mode == OpenMode::create ? OpenMode::update : mode);
     if (opened) storage_ = std::move(*opened);
     else open_error_ = opened.status();
   } catch (const std::bad_alloc&) {
@@ -193,10 +187,10 @@ Result<Step> File::Impl::declare(const Declaration& declaration) {
   std::uint64_t key = 0;
   Result<RankDeclaration> own{Status{}};
   try {
-    request.limits = PlanLimits::of(settings);
+    request.limits = settings->limits;
     const std::uint64_t elsewhere = weir.memory_in_use() - arenas.back()->planned_buffers();
     request.limits.memory = request.limits.memory > elsewhere ? request.limits.memory - elsewhere : 0;
-    if (weir.team->rank() == 0) request.storage = system->traits(work);
+    if (weir.team->rank() == 0) request.storage = settings->system->traits(work);
     own = RankDeclaration::of(declaration);
     if (own) {
       const std::string circumstances =
@@ -220,7 +214,7 @@ Result<Step> File::Impl::declare(const Declaration& declaration) {
   hooks.outcome.fail(check_idle(), weir.team->rank());
   if (request.limits.memory < request.limits.buffers)
     hooks.outcome.fail(problem(Code::no_memory, fmt::format("cannot declare for '{}': other open files use all of "
-                                                            "plan.memory ({} B)", path, settings.number("plan.memory")),
+                                                            "plan.memory ({} B)", path, settings->limits.memory),
                                "close some, or raise plan.memory"), weir.team->rank());
   hooks.ready = [&](const RankPlan& plan, Outcome& outcome) { reserve(*arena, plan.layout, outcome); };
   auto made = plan_together(*weir.team, std::move(own), request, hooks);
@@ -323,7 +317,7 @@ Result<Arena*> File::Impl::settle(Arena* arena, const Plan::Impl& plan, std::uin
     outcome.fail(connected, weir.team->rank());
     if (Status status = agreed(agree(outcome, Call::declare)); !status.ok()) return status;
   }
-  if (weir.team->nodes().nodes() > 1) arena->link(settings.text("exchange.between_nodes") == "one-sided", moved);
+  if (weir.team->nodes().nodes() > 1) arena->link(settings->one_sided, moved);
   arena->bind(plan.serial, layout.placement.buffer_size * layout.placement.buffers);
   return arena;
 }
@@ -353,7 +347,7 @@ Status File::Impl::sync() {
   Status mine;
   if (storage_ && mode != OpenMode::read)
     if (const int error = storage_->sync()) mine = storage_problem(error, "sync", path);
-  if (mine.ok() && context->team->rank() == 0 && system) mine = system->sync_directory(work);
+  if (mine.ok() && context->team->rank() == 0 && opening_.ok()) mine = settings->system->sync_directory(work);
   Outcome outcome;
   outcome.fail(mine, context->team->rank());
   return agreed(agree(outcome, Call::sync));
@@ -388,7 +382,7 @@ Status File::Impl::close(Step::Impl& last) {
 Status File::Impl::close_together(Outcome outcome, Step::Impl* last) {
   Context::Impl& weir = *context;
   closed = true;
-  const bool durable = mode != OpenMode::read && settings.text("storage.durability") == "durable";
+  const bool durable = mode != OpenMode::read && settings->durable;
   outcome.fail(opening_, weir.team->rank());
   const auto note = [&](int error, const char* action) {
     if (error != 0 && mode != OpenMode::read) outcome.fail(storage_problem(error, action, path), weir.team->rank());
@@ -417,14 +411,14 @@ Status File::Impl::close_together(Outcome outcome, Step::Impl* last) {
 }
 
 Status File::Impl::install(bool complete, bool durable) noexcept {
-  if (replaces() && !complete) (void)system->remove(work);
+  if (replaces() && !complete) (void)settings->system->remove(work);
   if (!complete) return {};
   if (replaces())
-    if (Status status = system->rename(work, target); !status.ok()) {
-      (void)system->remove(work);
+    if (Status status = settings->system->rename(work, target); !status.ok()) {
+      (void)settings->system->remove(work);
       return status;
     }
-  return durable ? system->sync_directory(target) : Status{};
+  return durable ? settings->system->sync_directory(target) : Status{};
 }
 
 void File::Impl::abandon() noexcept {
@@ -433,7 +427,7 @@ void File::Impl::abandon() noexcept {
   std::fprintf(stderr, "weir: '%s' was not closed, so %s\n", path.c_str(),
                replaces() ? "it is not there; what was there before is untouched" : "it may not be complete");
   storage_.reset();
-  if (replaces() && context->team->rank() == 0) (void)system->remove(work);
+  if (replaces() && context->team->rank() == 0) (void)settings->system->remove(work);
 }
 
 File::Impl::~Impl() {

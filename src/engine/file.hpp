@@ -11,8 +11,7 @@ namespace weir {
 
 struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   std::shared_ptr<Context::Impl> context;
-  ResolvedSettings settings;
-  std::unique_ptr<StorageSystem> system;
+  std::shared_ptr<const FileSettings> settings;
   std::string path;      ///< as the user said it
   std::string target;    ///< the plain file it stands for
   std::string work;      ///< where the data goes until `close`

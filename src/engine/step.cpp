@@ -21,7 +21,7 @@ std::byte nothing;
 
 std::unique_ptr<Link> make_link(const File::Impl& file, const RankPlan& plan, const Arena& arena) {
   if (!plan.node) return nullptr;
-  if (file.settings.text("exchange.between_nodes") == "one-sided")
+  if (file.settings->one_sided)
     return std::make_unique<OneSidedLink>(arena.communicator(), arena.window(), arena.base());
   return std::make_unique<TwoSidedLink>(arena.communicator());
 }

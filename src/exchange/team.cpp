@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <new>
 
@@ -20,6 +21,12 @@ void Outcome::fail(const Status& status, int failed_rank) noexcept {
   const std::size_t length = std::min(status.message().size(), message.size() - 1);
   std::memcpy(message.data(), status.message().data(), length);
   message[length] = 0;
+}
+
+Outcome& Outcome::operator=(const Outcome& other) noexcept {
+  std::memcpy(static_cast<void*>(this), &other, offsetof(Outcome, message) + 1);
+  if (code != 0) message = other.message;
+  return *this;
 }
 
 void Outcome::combine(const Outcome& other) noexcept {
@@ -111,7 +118,7 @@ void combine_outcomes(void* in, void* inout, int* count, MPI_Datatype*) {
 }
 
 /// Polling, with a yield each time, beats sleeping for waits of this length even on cores that many ranks share.
-constexpr double default_spin_s = 500e-6;
+constexpr double default_spin_s = 2e-3;
 
 Status shortage() { return problem(Code::no_memory, "out of memory", "lower plan.memory, or give the job more memory"); }
 

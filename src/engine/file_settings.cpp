@@ -1,0 +1,26 @@
+#include "engine/file_settings.hpp"
+
+#include "storage/make_storage.hpp"
+
+namespace weir {
+
+Result<std::shared_ptr<const FileSettings>> FileSettings::of(const ResolvedSettings& settings, const Team& team) {
+  auto made = std::make_shared<FileSettings>();
+  made->limits = PlanLimits::of(settings);
+  made->files = settings.text("plan.files");
+  made->posix = settings.text("storage.kind") == "posix";
+  made->replace = settings.flag("storage.replace");
+  made->durable = settings.text("storage.durability") == "durable";
+  made->one_sided = settings.text("exchange.between_nodes") == "one-sided";
+  made->faulty = !settings.text("storage.fault").empty();
+  // Waiting for storage in the background pays only where this rank also serves other nodes.
+  const std::string& async = settings.text("storage.async");
+  auto system = make_storage_system(settings.text("storage.kind"),
+                                    async == "auto" && team.nodes().nodes() == 1 ? "plain" : async,
+                                    settings.text("storage.fault"), team.rank());
+  if (!system) return system.status();
+  made->system = std::move(*system);
+  return std::shared_ptr<const FileSettings>{std::move(made)};
+}
+
+}  // namespace weir

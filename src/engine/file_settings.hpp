@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/settings.hpp"
+#include "exchange/team.hpp"
+#include "model/placement.hpp"
+#include "storage/storage.hpp"
+
+namespace weir {
+
+/// What the settings say about a file, looked up once for all files that have the same.
+struct FileSettings {
+  PlanLimits limits;
+  std::string files;  ///< plan.files
+  bool posix = true;
+  bool replace = true;
+  bool durable = false;
+  bool one_sided = false;
+  bool faulty = false;  ///< its faults are counted from the opening of each file
+  std::shared_ptr<StorageSystem> system;
+
+  static Result<std::shared_ptr<const FileSettings>> of(const ResolvedSettings& settings, const Team& team);
+};
+
+}  // namespace weir

@@ -25,6 +25,7 @@ Aggregator::Aggregator(Pass& pass)
 }
 
 void Aggregator::reset() noexcept {
+  announced_ = !write_ || !pass_.storage.fresh();
   open_slots_ = 0;
   for (std::size_t s = 0; s < slots_.size(); ++s) {
     slots_[s].phase = Phase::finished;
@@ -65,7 +66,18 @@ Aggregator::Slot* Aggregator::slot_of(std::uint64_t window) noexcept {
   return slot.window == window && slot.phase != Phase::finished ? &slot : nullptr;
 }
 
+void Aggregator::announce_extents(Storage& storage) noexcept {
+  announced_ = true;
+  for (std::size_t i = 0; i < part_.extents.size();) {
+    Extent whole = part_.extents[i];
+    while (++i < part_.extents.size() && part_.extents[i].offset == whole.end()) whole.length += part_.extents[i].length;
+    storage.expect(whole.offset + pass_.shift, whole.length);
+  }
+}
+
 bool Aggregator::progress() noexcept {
+  if (!announced_)
+    if (Storage* storage = pass_.failed() ? nullptr : pass_.storage.get()) announce_extents(*storage);
   bool moved = deliveries_.empty() ? false : exchange();
   if (ios_in_flight_ > 0) collect();
   for (Slot& slot : slots_)

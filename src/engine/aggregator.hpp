@@ -47,6 +47,7 @@ class Aggregator {
     Slot* slot = nullptr;
   };
 
+  void announce_extents(Storage& storage) noexcept;
   void begin(Slot& slot, std::uint64_t window) noexcept;
   bool advance(Slot& slot) noexcept;
   bool move_extents(Slot& slot) noexcept;
@@ -76,6 +77,7 @@ class Aggregator {
   std::size_t ios_in_flight_ = 0;
   std::size_t parcels_ = 0;
   std::size_t open_slots_ = 0;
+  bool announced_ = false;  // to the storage, what is going to be written
 };
 
 }  // namespace weir

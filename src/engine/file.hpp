@@ -29,6 +29,7 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
 
   Storage* get() noexcept override;
   [[nodiscard]] const Status& error() const noexcept override { return open_error_; }
+  [[nodiscard]] bool fresh() const noexcept override { return mode == OpenMode::create; }
   /// A pass is over: the next one may try again to open the file.
   void forget_open_error() noexcept { open_error_ = {}; }
 

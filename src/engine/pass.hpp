@@ -17,6 +17,8 @@ class LazyStorage {
   /// The open file, or null when it cannot be opened: then `error` tells why.
   virtual Storage* get() noexcept = 0;
   [[nodiscard]] virtual const Status& error() const noexcept = 0;
+  /// Whether it was empty when it was opened.
+  [[nodiscard]] virtual bool fresh() const noexcept = 0;
 };
 
 /// What the parts of a rank share while they carry out a plan.

@@ -20,6 +20,7 @@ class FaultyStorage final : public Storage {
   }
   std::size_t poll() noexcept override { return inner_->poll(); }
   void wait() noexcept override { inner_->wait(); }
+  void expect(std::uint64_t offset, std::uint64_t length) noexcept override { inner_->expect(offset, length); }
   int sync() noexcept override {
     const int error = rules_->error_for(FaultOp::sync);
     return error ? error : inner_->sync();

@@ -24,6 +24,7 @@ class PosixStorage : public Storage {
   void submit(Io& io) noexcept override;
   std::size_t poll() noexcept override { return 0; }
   void wait() noexcept override {}
+  void expect(std::uint64_t offset, std::uint64_t length) noexcept override;
   int sync() noexcept override;
   int close() noexcept override;
   std::int64_t size() noexcept override;

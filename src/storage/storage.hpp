@@ -44,6 +44,10 @@ class Storage {
   /// Waits until at least one transfer under way has finished; returns at once when none is.
   virtual void wait() noexcept = 0;
 
+  /// Says that this range of a new file is going to be written, so that the system can find room for all of it at once.
+  /// Only helps: what goes wrong is left to the writes.
+  virtual void expect(std::uint64_t offset, std::uint64_t length) noexcept { (void)offset, (void)length; }
+
   /// errno of making everything durable, 0 when done. Never retried: after a failure the data must be written again.
   virtual int sync() noexcept = 0;
   /// errno of closing. Called once; the destructor closes too, without telling.

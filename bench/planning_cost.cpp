@@ -61,7 +61,9 @@ PlanningCost planning_cost(const Pattern& pattern, std::uint64_t pieces, const P
   plan_request.model = &model;
 
   const std::vector<Declaration> declarations = pattern.make(pieces, request.ranks);
-  PlanningCost cost{.pattern = pattern.name, .pieces = declared_pieces(declarations)};
+  PlanningCost cost;
+  cost.pattern = pattern.name;
+  cost.pieces = declared_pieces(declarations);
   const auto run = [&] {
     const auto start = std::chrono::steady_clock::now();
     const std::vector<RankPlan> plans = plans_of(declarations, plan_request);

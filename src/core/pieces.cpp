@@ -78,6 +78,7 @@ PieceList PieceList::of(std::span<const Run> runs) {
   PieceList list;
   if (ascending(runs)) {
     std::uint64_t memory = 0;
+    list.runs_.reserve(runs.size());
     for (const Run& run : runs) {
       if (run.length == 0 || run.count == 0) continue;
       if (run.count == 1 || run.stride == run.length) {
@@ -87,32 +88,30 @@ PieceList PieceList::of(std::span<const Run> runs) {
       }
       memory += run.length * run.count;
     }
+    list.shrink();
     return list;
   }
   std::vector<Piece> pieces = flatten(runs);
-  std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
+  std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
+    return a.offset < b.offset || (a.offset == b.offset && a.memory < b.memory);
+  });
   const bool overlaps = std::adjacent_find(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
                           return a.offset + a.length > b.offset;
                         }) != pieces.end();
   for (const Piece& piece : overlaps ? uncovered(pieces) : pieces)
     list.append(piece.offset, piece.length, piece.memory);
+  list.shrink();
   return list;
 }
 
-PieceList PieceList::union_of(std::span<const PieceList* const> lists) {
-  std::vector<Extent> all;
-  std::size_t total = 0;
-  for (const PieceList* list : lists) total += list->pieces();
-  all.reserve(total);
-  for (const PieceList* list : lists)
-    list->for_each([&](std::uint64_t offset, std::uint64_t length, std::uint64_t) { all.push_back({offset, length}); });
-  normalise(all);
+PieceList PieceList::union_of(std::span<const PieceList* const> lists, Extent within) {
   PieceList packed;
   std::uint64_t before = 0;
-  for (const Extent& extent : all) {
+  for (const Extent& extent : covered(lists, within)) {
     packed.append(extent.offset, extent.length, before);
     before += extent.length;
   }
+  packed.shrink();
   return packed;
 }
 
@@ -146,19 +145,40 @@ std::uint64_t PieceList::pieces() const noexcept {
   return total;
 }
 
-std::size_t PieceList::find(std::uint64_t offset) const noexcept {
-  return static_cast<std::size_t>(std::partition_point(runs_.begin(), runs_.end(),
-                                                       [&](const Strided& run) { return run.end() <= offset; }) -
-                                  runs_.begin());
+std::size_t PieceList::find(std::uint64_t offset, std::size_t first, std::size_t end) const noexcept {
+  const auto begin = runs_.begin();
+  return static_cast<std::size_t>(
+      std::partition_point(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(end),
+                           [&](const Strided& run) { return run.end() <= offset; }) -
+      begin);
 }
 
-std::uint64_t PieceList::bytes_before(std::uint64_t offset) const noexcept {
-  const std::size_t i = find(offset);
+std::uint64_t PieceList::bytes_before(std::uint64_t offset, std::size_t i) const noexcept {
   if (i == runs_.size()) return bytes();
   const Strided& run = runs_[i];
   if (offset <= run.offset) return run.before;
   const std::uint64_t k = run.count > 1 ? (offset - run.offset) / run.stride : 0;
   return run.before + k * run.length + std::min(offset - (run.offset + k * run.stride), run.length);
+}
+
+std::uint64_t PieceList::bytes_before(std::uint64_t offset) const noexcept { return bytes_before(offset, find(offset)); }
+
+std::uint64_t PieceList::Counter::bytes_before(std::uint64_t offset) noexcept {
+  const auto& runs = list_.runs_;
+  std::size_t reach = 1;
+  while (run_ + reach < runs.size() && runs[run_ + reach - 1].end() <= offset) reach *= 2;
+  run_ = list_.find(offset, run_ + reach / 2, std::min(run_ + reach, runs.size()));
+  return list_.bytes_before(offset, run_);
+}
+
+std::uint64_t PieceList::next(std::uint64_t offset) const noexcept {
+  const std::size_t i = find(offset);
+  if (i == runs_.size()) return none;
+  const Strided& run = runs_[i];
+  if (offset <= run.offset) return run.offset;
+  const std::uint64_t k = run.count > 1 ? (offset - run.offset) / run.stride : 0;
+  const std::uint64_t piece = run.offset + k * run.stride;
+  return offset < piece + run.length ? offset : piece + run.stride;
 }
 
 std::uint64_t PieceList::offset_at(std::uint64_t bytes) const noexcept {
@@ -213,6 +233,116 @@ std::vector<Echo> echoes_of(std::span<const Run> runs, const PieceList& visible)
                        if (memory != here) echoes.push_back({memory, here, length});
                      });
   return echoes;
+}
+
+namespace {
+
+/// The pieces of a list that lie in an extent, one after another.
+class Walk {
+ public:
+  Walk(const PieceList& list, Extent within)
+      : run_{list.runs().data()}, last_{run_ + list.runs().size()}, within_{within} {
+    run_ = std::partition_point(run_, last_, [&](const auto& run) { return run.end() <= within.offset; });
+    if (run_ != last_ && run_->offset < within.offset && run_->count > 1)
+      k_ = (within.offset - run_->offset) / run_->stride;
+    load();
+    if (!done() && end_ <= within.offset) advance();
+  }
+  [[nodiscard]] bool done() const noexcept { return run_ == last_ || begin_ >= within_.end(); }
+  [[nodiscard]] std::uint64_t begin() const noexcept { return std::max(begin_, within_.offset); }
+  [[nodiscard]] std::uint64_t end() const noexcept { return std::min(end_, within_.end()); }
+  void advance() noexcept {
+    if (++k_ == run_->count) {
+      ++run_;
+      k_ = 0;
+    }
+    load();
+  }
+
+ private:
+  void load() noexcept {
+    if (run_ == last_) return;
+    begin_ = run_->offset + k_ * run_->stride;
+    end_ = begin_ + run_->length;
+  }
+
+  const PieceList::Strided* run_;
+  const PieceList::Strided* last_;
+  Extent within_;
+  std::uint64_t k_ = 0, begin_ = 0, end_ = 0;
+};
+
+/// Walks in a heap, the one with the lowest piece first.
+class Walks {
+ public:
+  Walks(std::span<const PieceList* const> lists, Extent within) {
+    for (const PieceList* list : lists)
+      if (Walk walk{*list, within}; !walk.done()) {
+        heap_.push_back({walk.begin(), walks_.size()});
+        walks_.push_back(walk);
+      }
+    std::make_heap(heap_.begin(), heap_.end(), [](const Head& a, const Head& b) { return a.begin > b.begin; });
+  }
+  [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
+  [[nodiscard]] Walk& lowest() noexcept { return walks_[heap_.front().walk]; }
+  /// Where the next walk goes on: up to there the lowest is the lowest.
+  [[nodiscard]] std::uint64_t others() const noexcept {
+    std::uint64_t begin = ~std::uint64_t{0};
+    for (std::size_t i = 1; i < std::min<std::size_t>(3, heap_.size()); ++i) begin = std::min(begin, heap_[i].begin);
+    return begin;
+  }
+  /// The lowest has been advanced.
+  void settle() noexcept {
+    Head head{lowest().begin(), heap_.front().walk};
+    if (lowest().done()) {
+      head = heap_.back();
+      heap_.pop_back();
+      if (heap_.empty()) return;
+    }
+    std::size_t hole = 0;
+    while (true) {
+      std::size_t child = 2 * hole + 1;
+      if (child >= heap_.size()) break;
+      if (child + 1 < heap_.size() && heap_[child + 1].begin < heap_[child].begin) ++child;
+      if (heap_[child].begin >= head.begin) break;
+      heap_[hole] = heap_[child];
+      hole = child;
+    }
+    heap_[hole] = head;
+  }
+
+ private:
+  struct Head {
+    std::uint64_t begin;
+    std::size_t walk;
+  };
+  std::vector<Walk> walks_;
+  std::vector<Head> heap_;
+};
+
+}  // namespace
+
+std::vector<Extent> covered(std::span<const PieceList* const> lists, Extent within) {
+  std::vector<Extent> extents;
+  std::uint64_t begin = 0, end = 0;
+  Walks walks{lists, within};
+  while (!walks.empty()) {
+    Walk& walk = walks.lowest();
+    const std::uint64_t others = walks.others();
+    do {
+      if (walk.begin() > end) {
+        if (end > begin) extents.push_back({begin, end - begin});
+        begin = walk.begin();
+        end = walk.end();
+      } else {
+        end = std::max(end, walk.end());
+      }
+      walk.advance();
+    } while (!walk.done() && walk.begin() <= others);
+    walks.settle();
+  }
+  if (end > begin) extents.push_back({begin, end - begin});
+  return extents;
 }
 
 void normalise(std::vector<Extent>& extents) {

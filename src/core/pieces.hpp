@@ -19,6 +19,7 @@ struct Extent {
   [[nodiscard]] std::uint64_t end() const noexcept { return offset + length; }
   bool operator==(const Extent&) const = default;
 };
+inline constexpr Extent everywhere{0, ~std::uint64_t{0}};
 
 /// Sorted, disjoint pieces of a file and where each lies in memory, kept as strided runs.
 ///
@@ -40,10 +41,13 @@ class PieceList {
   /// Pieces in the order of memory; where two overlap, the later one keeps the bytes.
   static PieceList of(std::span<const Run> runs);
   /// The union of lists, packed: a piece's place in memory is the number of bytes before it.
-  static PieceList union_of(std::span<const PieceList* const> lists);
+  static PieceList union_of(std::span<const PieceList* const> lists, Extent within = everywhere);
 
   /// Adds a piece behind all others, merging it with the last where possible.
   void append(std::uint64_t offset, std::uint64_t length, std::uint64_t memory);
+
+  /// Gives back memory kept for more pieces.
+  void shrink() { runs_.shrink_to_fit(); }
 
   [[nodiscard]] bool empty() const noexcept { return runs_.empty(); }
   [[nodiscard]] std::uint64_t begin() const noexcept { return runs_.empty() ? 0 : runs_.front().offset; }
@@ -56,6 +60,21 @@ class PieceList {
   [[nodiscard]] std::uint64_t list_bytes() const noexcept { return runs_.capacity() * sizeof(Strided); }
   /// Bytes of the pieces that lie before `offset`.
   [[nodiscard]] std::uint64_t bytes_before(std::uint64_t offset) const noexcept;
+
+  /// The first byte of a piece at or behind `offset`, or `none`.
+  [[nodiscard]] std::uint64_t next(std::uint64_t offset) const noexcept;
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
+
+  /// `bytes_before` of ascending offsets, faster than one by one.
+  class Counter {
+   public:
+    explicit Counter(const PieceList& list) : list_{list} {}
+    std::uint64_t bytes_before(std::uint64_t offset) noexcept;
+
+   private:
+    const PieceList& list_;
+    std::size_t run_ = 0;
+  };
 
   /// The offset of the byte that has so many bytes before it.
   [[nodiscard]] std::uint64_t offset_at(std::uint64_t bytes) const noexcept;
@@ -96,7 +115,10 @@ class PieceList {
 
  private:
   /// The first run that ends behind `offset`.
-  [[nodiscard]] std::size_t find(std::uint64_t offset) const noexcept;
+  [[nodiscard]] std::size_t find(std::uint64_t offset) const noexcept { return find(offset, 0, runs_.size()); }
+  /// The same, known to be in [first, end].
+  [[nodiscard]] std::size_t find(std::uint64_t offset, std::size_t first, std::size_t end) const noexcept;
+  [[nodiscard]] std::uint64_t bytes_before(std::uint64_t offset, std::size_t run) const noexcept;
 
   std::vector<Strided> runs_;
 };
@@ -108,6 +130,9 @@ struct Echo {
 
 /// The echoes of runs in which pieces overlap; `visible` is the list made of them.
 std::vector<Echo> echoes_of(std::span<const Run> runs, const PieceList& visible);
+
+/// What the pieces of any of the lists cover within an extent, in order, as few extents as possible.
+std::vector<Extent> covered(std::span<const PieceList* const> lists, Extent within = everywhere);
 
 /// Sorts extents and merges those that touch or overlap.
 void normalise(std::vector<Extent>& extents);

@@ -46,8 +46,10 @@ class PieceList {
   /// Adds a piece behind all others, merging it with the last where possible.
   void append(std::uint64_t offset, std::uint64_t length, std::uint64_t memory);
 
-  /// Gives back memory kept for more pieces.
-  void shrink() { runs_.shrink_to_fit(); }
+  /// Gives back memory kept for more pieces, when it is worth a copy.
+  void shrink() {
+    if (runs_.capacity() - runs_.size() > runs_.size() / 8) runs_.shrink_to_fit();
+  }
 
   [[nodiscard]] bool empty() const noexcept { return runs_.empty(); }
   [[nodiscard]] std::uint64_t begin() const noexcept { return runs_.empty() ? 0 : runs_.front().offset; }

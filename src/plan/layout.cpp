@@ -16,8 +16,16 @@ std::vector<Entry> merged(std::span<const Footprint> footprints) {
   std::size_t total = 0;
   for (const Footprint& footprint : footprints) total += footprint.entries.size();
   all.reserve(total);
-  for (const Footprint& footprint : footprints) all.insert(all.end(), footprint.entries.begin(), footprint.entries.end());
-  std::sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) { return a.offset < b.offset; });
+  std::vector<std::ptrdiff_t> ends{0};  // of what is sorted already
+  for (const Footprint& footprint : footprints) {
+    all.insert(all.end(), footprint.entries.begin(), footprint.entries.end());
+    ends.push_back(static_cast<std::ptrdiff_t>(all.size()));
+  }
+  for (std::size_t step = 1; step + 1 < ends.size(); step *= 2)
+    for (std::size_t i = 0; i + step + 1 < ends.size(); i += 2 * step)
+      std::inplace_merge(all.begin() + ends[i], all.begin() + ends[i + step],
+                         all.begin() + ends[std::min(i + 2 * step, ends.size() - 1)],
+                         [](const Entry& a, const Entry& b) { return a.offset < b.offset; });
   return all;
 }
 
@@ -41,6 +49,7 @@ std::vector<std::uint64_t> equal_shares(const std::vector<Entry>& entries, std::
     double density;
   };
   std::vector<Event> events;
+  if (parts < 2) return {};
   double total = 0;
   for (const Entry& entry : entries) {
     const double density = static_cast<double>(entry.bytes) / static_cast<double>(entry.span);

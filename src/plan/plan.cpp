@@ -138,16 +138,10 @@ std::vector<Extent> declared_extents(std::span<const RankDeclaration* const> dec
   return extents;
 }
 
-/// Forgets what lies outside of a domain.
-void trim(Inbox& inbox, const Domain& domain, Extent range) {
-  const std::vector<Extent> within = shapes_within(inbox.pieces, range);
-  for (std::size_t s = 0; s < within.size(); ++s) {
-    PieceList& list = inbox.pieces.shapes[s];
-    if (list.begin() >= within[s].offset && list.end() <= within[s].end()) continue;
-    const PieceList* one[] = {&list};
-    list = PieceList::union_of(one, within[s]);
-  }
-  inbox.route = inbox.route.part(domain);
+/// The file range of a domain's windows, holes included.
+Extent file_range(const Layout& layout, const Domain& domain) {
+  const std::uint64_t low = layout.to_file(layout.cuts[domain.first_window]);
+  return {low, layout.to_file(layout.cuts[domain.first_window + domain.windows] - 1) + 1 - low};
 }
 
 /// Cuts sorted extents at the windows' borders.
@@ -182,15 +176,25 @@ void whole_segments(const Layout& layout, const Domain& domain, DomainPart& part
 
 }  // namespace
 
+Inbox make_inbox(const Layout& layout, std::uint32_t domain, int relay, const RankDeclaration& pieces) {
+  Inbox inbox;
+  inbox.relay = relay;
+  inbox.pieces.variables = pieces.variables;
+  const std::vector<Extent> within = shapes_within(pieces, file_range(layout, layout.domains[domain]));
+  for (std::size_t s = 0; s < within.size(); ++s) {
+    const PieceList* one[] = {&pieces.shapes[s]};
+    inbox.pieces.shapes.push_back(PieceList::union_of(one, within[s]));
+  }
+  inbox.route = Route::of(inbox.pieces, layout).part(layout.domains[domain]);
+  return inbox;
+}
+
 DomainPart make_domain_part(const Layout& layout, std::uint32_t domain, std::span<const Neighbour> neighbours,
                             std::vector<Inbox> inboxes) {
   DomainPart part;
   part.domain = domain;
   part.inboxes = std::move(inboxes);
   const Domain& own = layout.domains[domain];
-  const std::uint64_t low = layout.to_file(layout.cuts[own.first_window]);
-  const std::uint64_t high = layout.to_file(layout.cuts[own.first_window + own.windows] - 1) + 1;
-  const Extent range{low, high - low};
   part.arrivals.assign(own.windows, 0);
   std::uint64_t declared = 0;
   for (const Neighbour& neighbour : neighbours) {
@@ -201,10 +205,8 @@ DomainPart make_domain_part(const Layout& layout, std::uint32_t domain, std::spa
     }
     if (!edges.empty()) part.local_ranks.push_back(neighbour.rank);
   }
-  for (Inbox& inbox : part.inboxes) {
-    trim(inbox, own, range);
+  for (const Inbox& inbox : part.inboxes)
     for (const Edge& edge : inbox.route.edges) declared += edge.bytes;
-  }
   if (layout.direction == Direction::read) {
     whole_segments(layout, own, part);
     return part;
@@ -212,7 +214,7 @@ DomainPart make_domain_part(const Layout& layout, std::uint32_t domain, std::spa
   std::vector<const RankDeclaration*> all;
   for (const Neighbour& neighbour : neighbours) all.push_back(neighbour.declaration);
   for (const Inbox& inbox : part.inboxes) all.push_back(&inbox.pieces);
-  const std::vector<Extent> whole = declared_extents(all, range);
+  const std::vector<Extent> whole = declared_extents(all, file_range(layout, own));
   std::uint64_t written = 0;
   for (const Extent& extent : whole) written += extent.length;
   part.overlap = written != declared;
@@ -367,12 +369,10 @@ bool make_parts(std::vector<RankPlan>& plans, const PlanRequest& request) {
   const NodeMap& nodes = *request.nodes;
   const Layout& layout = plans.front().layout;
   std::vector<RankDeclaration> unions;
-  std::vector<Route> union_routes;
   bool overlap = false;
   for (int node = 0; node < nodes.nodes() && nodes.nodes() > 1; ++node) {
     const std::vector<Neighbour> neighbours = neighbours_on(nodes, node, plans);
     unions.push_back(node_union(neighbours));
-    union_routes.push_back(Route::of(unions.back(), layout));
     overlap = overlap || (layout.direction == Direction::write && hides_overlap(neighbours, unions.back()));
   }
   for (int rank = 0; rank < nodes.ranks(); ++rank) {
@@ -386,7 +386,7 @@ bool make_parts(std::vector<RankPlan>& plans, const PlanRequest& request) {
     if (const auto domain = domain_of_rank(layout, rank)) {
       std::vector<Inbox> inboxes;
       for (int other = 0; other < nodes.nodes(); ++other)
-        if (other != node) inboxes.push_back({relay_rank(nodes, other, *domain), unions[other], union_routes[other]});
+        if (other != node) inboxes.push_back(make_inbox(layout, *domain, relay_rank(nodes, other, *domain), unions[other]));
       plan.domain = make_domain_part(layout, *domain, neighbours, std::move(inboxes));
       overlap = overlap || plan.domain->overlap;
     }

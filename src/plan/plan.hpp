@@ -14,8 +14,8 @@ namespace weir {
 /// What an aggregator gets from (or gives to) the ranks of one other node.
 struct Inbox {
   int relay = -1;          ///< the rank that speaks for that node
-  RankDeclaration pieces;  ///< of all its ranks together, packed; in a DomainPart those around the domain
-  Route route;             ///< in a DomainPart that through the domain
+  RankDeclaration pieces;  ///< of all its ranks together, packed, as far as the domain needs them
+  Route route;             ///< through the domain
 };
 
 /// An aggregator's own part of a plan. Windows are counted from the domain's first.
@@ -82,6 +82,8 @@ RankDeclaration node_union(std::span<const Neighbour> neighbours);
 /// Whether ranks of the node overlap in some shape, which the union `together` no longer shows.
 bool hides_overlap(std::span<const Neighbour> neighbours, const RankDeclaration& together);
 NodePart make_node_part(const RankDeclaration& pieces, const Layout& layout, const RankDeclaration& mine);
+/// `pieces` are those of all ranks of the other node, `relay` is the one that speaks for it.
+Inbox make_inbox(const Layout& layout, std::uint32_t domain, int relay, const RankDeclaration& pieces);
 DomainPart make_domain_part(const Layout& layout, std::uint32_t domain, std::span<const Neighbour> neighbours,
                             std::vector<Inbox> inboxes);
 std::vector<RelayPart> make_relay_parts(const Layout& layout, const NodeMap& nodes, int rank, const NodePart& node,

@@ -2,6 +2,8 @@
 
 #include <queue>
 
+#include "core/covered.hpp"
+
 namespace weir {
 
 namespace {
@@ -117,22 +119,16 @@ PieceList PieceList::union_of(std::span<const PieceList* const> lists, Extent wi
 
 void PieceList::append(std::uint64_t offset, std::uint64_t length, std::uint64_t memory) {
   if (!runs_.empty()) {
-    Strided& last = runs_.back();
-    if (memory == last.memory + last.count * last.length) {
+    Strided last = runs_.back();
+    if (memory == last.memory + last.bytes()) {
       if (last.count == 1 && offset == last.offset + last.length) {
         last.length += length;
-        return;
+        return runs_.replace_back(last);
       }
-      if (length == last.length) {
-        if (last.count == 1) {
-          last.stride = offset - last.offset;
-          last.count = 2;
-          return;
-        }
-        if (offset == last.offset + last.count * last.stride) {
-          ++last.count;
-          return;
-        }
+      if (length == last.length && last.count == 1) last.stride = offset - last.offset;
+      if (length == last.length && offset == last.offset + last.count * last.stride) {
+        ++last.count;
+        return runs_.replace_back(last);
       }
     }
   }
@@ -141,21 +137,19 @@ void PieceList::append(std::uint64_t offset, std::uint64_t length, std::uint64_t
 
 std::uint64_t PieceList::pieces() const noexcept {
   std::uint64_t total = 0;
-  for (const Strided& run : runs_) total += run.count;
+  if (runs_.singles()) return runs_.size();
+  for (std::size_t i = 0; i < runs_.size(); ++i) total += runs_[i].count;
   return total;
 }
 
 std::size_t PieceList::find(std::uint64_t offset, std::size_t first, std::size_t end) const noexcept {
-  const auto begin = runs_.begin();
-  return static_cast<std::size_t>(
-      std::partition_point(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(end),
-                           [&](const Strided& run) { return run.end() <= offset; }) -
-      begin);
+  const std::size_t behind = runs_.first_behind(offset, first, end);
+  return behind > first && runs_[behind - 1].end() > offset ? behind - 1 : behind;
 }
 
 std::uint64_t PieceList::bytes_before(std::uint64_t offset, std::size_t i) const noexcept {
   if (i == runs_.size()) return bytes();
-  const Strided& run = runs_[i];
+  const Strided run = runs_[i];
   if (offset <= run.offset) return run.before;
   const std::uint64_t k = run.count > 1 ? (offset - run.offset) / run.stride : 0;
   return run.before + k * run.length + std::min(offset - (run.offset + k * run.stride), run.length);
@@ -174,7 +168,7 @@ std::uint64_t PieceList::Counter::bytes_before(std::uint64_t offset) noexcept {
 std::uint64_t PieceList::next(std::uint64_t offset) const noexcept {
   const std::size_t i = find(offset);
   if (i == runs_.size()) return none;
-  const Strided& run = runs_[i];
+  const Strided run = runs_[i];
   if (offset <= run.offset) return run.offset;
   const std::uint64_t k = run.count > 1 ? (offset - run.offset) / run.stride : 0;
   const std::uint64_t piece = run.offset + k * run.stride;
@@ -182,17 +176,15 @@ std::uint64_t PieceList::next(std::uint64_t offset) const noexcept {
 }
 
 std::uint64_t PieceList::offset_at(std::uint64_t bytes) const noexcept {
-  const auto after = std::upper_bound(runs_.begin(), runs_.end(), bytes,
-                                      [](std::uint64_t b, const Strided& run) { return b < run.before; });
-  const Strided& run = *(after - 1);
+  const Strided run = runs_[runs_.last_before(bytes)];
   const std::uint64_t inside = bytes - run.before;
   return run.offset + inside / run.length * run.stride + inside % run.length;
 }
 
 void PieceList::scatter(std::uint64_t low, std::uint64_t high, const std::byte* memory,
                         std::byte* target) const noexcept {
-  for (std::size_t i = find(low); i < runs_.size() && runs_[i].offset < high; ++i) {
-    const Strided& run = runs_[i];
+  for (std::size_t i = find(low); i < runs_.size() && runs_.offset(i) < high; ++i) {
+    const Strided run = runs_[i];
     if (run.offset >= low && run.end() <= high) {
       copy_pieces(target + (run.offset - low), run.stride, memory + run.memory, run.length, run.length, run.count);
     } else {
@@ -206,8 +198,8 @@ void PieceList::scatter(std::uint64_t low, std::uint64_t high, const std::byte* 
 
 void PieceList::gather(std::uint64_t low, std::uint64_t high, const std::byte* source,
                        std::byte* memory) const noexcept {
-  for (std::size_t i = find(low); i < runs_.size() && runs_[i].offset < high; ++i) {
-    const Strided& run = runs_[i];
+  for (std::size_t i = find(low); i < runs_.size() && runs_.offset(i) < high; ++i) {
+    const Strided run = runs_[i];
     if (run.offset >= low && run.end() <= high) {
       copy_pieces(memory + run.memory, run.length, source + (run.offset - low), run.stride, run.length, run.count);
     } else {
@@ -219,11 +211,6 @@ void PieceList::gather(std::uint64_t low, std::uint64_t high, const std::byte* s
   }
 }
 
-bool PieceList::operator==(const PieceList& other) const noexcept {
-  return runs_.size() == other.runs_.size() &&
-         (runs_.empty() || std::memcmp(runs_.data(), other.runs_.data(), runs_.size() * sizeof(Strided)) == 0);
-}
-
 std::vector<Echo> echoes_of(std::span<const Run> runs, const PieceList& visible) {
   std::vector<Echo> echoes;
   for (const Piece& piece : flatten(runs))
@@ -233,116 +220,6 @@ std::vector<Echo> echoes_of(std::span<const Run> runs, const PieceList& visible)
                        if (memory != here) echoes.push_back({memory, here, length});
                      });
   return echoes;
-}
-
-namespace {
-
-/// The pieces of a list that lie in an extent, one after another.
-class Walk {
- public:
-  Walk(const PieceList& list, Extent within)
-      : run_{list.runs().data()}, last_{run_ + list.runs().size()}, within_{within} {
-    run_ = std::partition_point(run_, last_, [&](const auto& run) { return run.end() <= within.offset; });
-    if (run_ != last_ && run_->offset < within.offset && run_->count > 1)
-      k_ = (within.offset - run_->offset) / run_->stride;
-    load();
-    if (!done() && end_ <= within.offset) advance();
-  }
-  [[nodiscard]] bool done() const noexcept { return run_ == last_ || begin_ >= within_.end(); }
-  [[nodiscard]] std::uint64_t begin() const noexcept { return std::max(begin_, within_.offset); }
-  [[nodiscard]] std::uint64_t end() const noexcept { return std::min(end_, within_.end()); }
-  void advance() noexcept {
-    if (++k_ == run_->count) {
-      ++run_;
-      k_ = 0;
-    }
-    load();
-  }
-
- private:
-  void load() noexcept {
-    if (run_ == last_) return;
-    begin_ = run_->offset + k_ * run_->stride;
-    end_ = begin_ + run_->length;
-  }
-
-  const PieceList::Strided* run_;
-  const PieceList::Strided* last_;
-  Extent within_;
-  std::uint64_t k_ = 0, begin_ = 0, end_ = 0;
-};
-
-/// Walks in a heap, the one with the lowest piece first.
-class Walks {
- public:
-  Walks(std::span<const PieceList* const> lists, Extent within) {
-    for (const PieceList* list : lists)
-      if (Walk walk{*list, within}; !walk.done()) {
-        heap_.push_back({walk.begin(), walks_.size()});
-        walks_.push_back(walk);
-      }
-    std::make_heap(heap_.begin(), heap_.end(), [](const Head& a, const Head& b) { return a.begin > b.begin; });
-  }
-  [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
-  [[nodiscard]] Walk& lowest() noexcept { return walks_[heap_.front().walk]; }
-  /// Where the next walk goes on: up to there the lowest is the lowest.
-  [[nodiscard]] std::uint64_t others() const noexcept {
-    std::uint64_t begin = ~std::uint64_t{0};
-    for (std::size_t i = 1; i < std::min<std::size_t>(3, heap_.size()); ++i) begin = std::min(begin, heap_[i].begin);
-    return begin;
-  }
-  /// The lowest has been advanced.
-  void settle() noexcept {
-    Head head{lowest().begin(), heap_.front().walk};
-    if (lowest().done()) {
-      head = heap_.back();
-      heap_.pop_back();
-      if (heap_.empty()) return;
-    }
-    std::size_t hole = 0;
-    while (true) {
-      std::size_t child = 2 * hole + 1;
-      if (child >= heap_.size()) break;
-      if (child + 1 < heap_.size() && heap_[child + 1].begin < heap_[child].begin) ++child;
-      if (heap_[child].begin >= head.begin) break;
-      heap_[hole] = heap_[child];
-      hole = child;
-    }
-    heap_[hole] = head;
-  }
-
- private:
-  struct Head {
-    std::uint64_t begin;
-    std::size_t walk;
-  };
-  std::vector<Walk> walks_;
-  std::vector<Head> heap_;
-};
-
-}  // namespace
-
-std::vector<Extent> covered(std::span<const PieceList* const> lists, Extent within) {
-  std::vector<Extent> extents;
-  std::uint64_t begin = 0, end = 0;
-  Walks walks{lists, within};
-  while (!walks.empty()) {
-    Walk& walk = walks.lowest();
-    const std::uint64_t others = walks.others();
-    do {
-      if (walk.begin() > end) {
-        if (end > begin) extents.push_back({begin, end - begin});
-        begin = walk.begin();
-        end = walk.end();
-      } else {
-        end = std::max(end, walk.end());
-      }
-      walk.advance();
-    } while (!walk.done() && walk.begin() <= others);
-    walks.settle();
-  }
-  if (end > begin) extents.push_back({begin, end - begin});
-  return extents;
 }
 
 void normalise(std::vector<Extent>& extents) {

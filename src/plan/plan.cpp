@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <queue>
 
+#include "core/covered.hpp"
 #include "core/units.hpp"
 
 namespace weir {
@@ -118,11 +119,12 @@ std::vector<Extent> declared_extents(std::span<const RankDeclaration* const> dec
   const std::vector<Extent> within = shapes_within(outline, range);
   std::vector<std::optional<std::vector<Extent>>> shapes(within.size());
   std::vector<Extent> extents;
+  std::vector<const PieceList*> lists;
   for (const auto& variable : outline.variables) {
     if (range.end() <= variable.at) continue;
     auto& shape = shapes[static_cast<std::size_t>(variable.shape)];
     if (!shape) {
-      std::vector<const PieceList*> lists;
+      lists.clear();
       for (const RankDeclaration* declaration : declarations) lists.push_back(&declaration->shapes[variable.shape]);
       shape = covered(lists, within[static_cast<std::size_t>(variable.shape)]);
     }

@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "core/covered.hpp"
+
 namespace weir {
 namespace {
 

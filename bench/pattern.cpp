@@ -8,7 +8,7 @@ namespace {
 
 using RunsByRank = std::vector<std::vector<Run>>;
 
-/// Pieces of 4 to 32 bytes without holes, each of another rank than the one before: no two make a strided run.
+/// Pieces of 4 to 32 bytes without holes, each of another rank than the one before: hardly a strided run.
 RunsByRank interleaved(std::uint64_t pieces, int ranks) {
   std::mt19937_64 random{1};
   const auto count = static_cast<std::uint64_t>(ranks);

@@ -50,8 +50,9 @@ std::vector<std::uint32_t> relayed_domains(const Layout& layout, const NodeMap& 
   const auto& ranks = nodes.ranks_on[static_cast<std::size_t>(node)];
   // As `relay_rank` deals them out.
   const auto first = std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin();
-  for (auto d = static_cast<std::uint32_t>(first); d < layout.domains.size(); d += static_cast<std::uint32_t>(ranks.size()))
-    if (nodes.node_of[static_cast<std::size_t>(layout.domains[d].aggregator)] != node) relayed.push_back(d);
+  for (auto d = static_cast<std::size_t>(first); d < layout.domains.size(); d += ranks.size())
+    if (nodes.node_of[static_cast<std::size_t>(layout.domains[d].aggregator)] != node)
+      relayed.push_back(static_cast<std::uint32_t>(d));
   return relayed;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/units.hpp"
+#include "text_table.hpp"
 #include "weir/weir.hpp"
 
 namespace weir::bench {
@@ -18,22 +19,6 @@ std::string percent_of(double limit_s, const Results::Entry& entry) {
 std::string baseline_name(const Results::Entry& entry) {
   if (entry.baseline == "weir") return "weir (control)";
   return fmt::format("{}, {}", entry.baseline, entry.measurement.formulation);
-}
-
-/// Lines of cells, each column as wide as its widest cell.
-std::string aligned(const std::vector<std::vector<std::string>>& lines) {
-  std::vector<std::size_t> widths;
-  for (const auto& line : lines) {
-    widths.resize(std::max(widths.size(), line.size()));
-    for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
-  }
-  std::string text;
-  for (const auto& line : lines) {
-    std::string row;
-    for (std::size_t c = 0; c < line.size(); ++c) row += fmt::format("{:<{}}  ", line[c], widths[c]);
-    text += row.substr(0, row.find_last_not_of(' ') + 1) + '\n';
-  }
-  return text;
 }
 
 std::string times_table(const Results& results) {

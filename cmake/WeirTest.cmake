@@ -23,15 +23,16 @@ else()
   list(APPEND weir_test_environment RANDOM_CASES=40)
 endif()
 
-# weir_mpi_run(name ranks... COMMAND command...): ctest entries <name>.<n>ranks that start the command on n ranks.
+# weir_mpi_run(name ranks... COMMAND command... [UNDER script]): ctest entries <name>.<n>ranks that start the command on
+# n ranks; the script is given the whole command line.
 function(weir_mpi_run name)
-  cmake_parse_arguments(PARSE_ARGV 1 run "" "" COMMAND)
+  cmake_parse_arguments(PARSE_ARGV 1 run "" UNDER COMMAND)
   foreach(ranks IN LISTS run_UNPARSED_ARGUMENTS)
     if(ranks GREATER weir_most_ranks)
       continue()
     endif()
     add_test(NAME ${name}.${ranks}ranks
-      COMMAND ${MPIEXEC_EXECUTABLE} ${weir_mpi_flags} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${run_COMMAND})
+      COMMAND ${run_UNDER} ${MPIEXEC_EXECUTABLE} ${weir_mpi_flags} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${run_COMMAND})
     set_tests_properties(${name}.${ranks}ranks PROPERTIES
       PROCESSORS 2 TIMEOUT ${WEIR_TEST_SECONDS} ENVIRONMENT "${weir_test_environment}")
   endforeach()
@@ -52,9 +53,10 @@ function(weir_test name)
     PROPERTIES TIMEOUT ${WEIR_TEST_SECONDS} ENVIRONMENT "${weir_test_environment}")
 endfunction()
 
-# weir_mpi_test(name ranks...): the GoogleTest program mpi/<name>_test.cpp on each of these numbers of ranks.
-function(weir_mpi_test name)
-  weir_test_program(mpi_${name}_test mpi/${name}_test.cpp)
-  target_link_libraries(mpi_${name}_test PRIVATE weir_mpi_main)
-  weir_mpi_run(mpi.${name} ${ARGN} COMMAND $<TARGET_FILE:mpi_${name}_test>)
+# weir_mpi_test(folder name ranks... [UNDER script]): the GoogleTest program <folder>/<name>_test.cpp on each of these
+# numbers of ranks.
+function(weir_mpi_test folder name)
+  weir_test_program(${folder}_${name}_test ${folder}/${name}_test.cpp)
+  target_link_libraries(${folder}_${name}_test PRIVATE weir_mpi_main)
+  weir_mpi_run(${folder}.${name} ${ARGN} COMMAND $<TARGET_FILE:${folder}_${name}_test>)
 endfunction()

@@ -6,11 +6,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <random>
 
 #include "baseline.hpp"
+#include "bench_common.hpp"
 #include "commands.hpp"
 #include "core/errors.hpp"
 #include "core/settings.hpp"
@@ -63,33 +63,6 @@ class Scratch {
  private:
   std::string path_;
 };
-
-/// A line on the terminal that says how far the work is.
-class Progress {
- public:
-  void show(const std::string& what, double done) const {
-    constexpr int width = 30;
-    const int filled = static_cast<int>(done * width);
-    if (terminal_) fmt::print(stderr, "\r[{:#<{}}{:.<{}}] {:<40}", "", filled, "", width - filled, what);
-  }
-  void clear() const {
-    if (terminal_) fmt::print(stderr, "\r{:<80}\r", "");
-  }
-
- private:
-  bool terminal_ = ::isatty(STDERR_FILENO) != 0;
-};
-
-std::map<std::string, std::string> pairs_of(const std::vector<std::string>& words, const std::string& option) {
-  std::map<std::string, std::string> result;
-  for (const std::string& word : words) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw CLI::ValidationError(option, fmt::format("'{}' is not of the form key=value", word));
-    result[word.substr(0, equals)] = word.substr(equals + 1);
-  }
-  return result;
-}
 
 Settings settings_of(const Options& options) {
   Settings settings = pairs_of(options.settings, "--set");
@@ -184,14 +157,7 @@ bench::Results run_all(const Options& options) {
 
 void run(const Options& options) {
   const bench::Results results = run_all(options);
-  if (options.json != "-") fmt::print("{}", bench::table(results));
-  if (options.json == "-") fmt::print("{}\n", bench::to_json(results).dump(2));
-  if (!options.json.empty() && options.json != "-") {
-    std::ofstream file{options.json};
-    file << bench::to_json(results).dump(2) << '\n';
-    file.close();
-    if (!file) throw Error{system_problem(errno, fmt::format("write '{}'", options.json))};
-  }
+  print_results(options.json, bench::table(results), bench::to_json(results));
   set_exit_code(results.right() ? 0 : 1);
 }
 
@@ -222,29 +188,24 @@ void add_workload(CLI::App& command, const bench::WorkloadKind& kind, const std:
       ->check(CLI::ExistingDirectory);
   workload->add_flag("--existing", options->existing, "overwrite a file in place instead of making a new one")
       ->group(group);
-  add("--json", options->json, "results for programs, into a file, or - for the standard output instead of the table");
+  add("--json", options->json, json_meaning);
   add("--set", options->settings, "a setting of Weir, key=value; may be repeated")->take_all();
   add("--hint", options->hints, "an MPI-IO hint for the baselines, key=value; may be repeated")->take_all();
   add("--mpirun", options->launcher, "another launcher with its arguments, without the number of ranks");
   workload->callback([options, name = kind.name] {
     options->workload = name;
-    try {
-      run(*options);
-    } catch (const Error& error) {
-      const Code code = error.status().code();
-      fmt::print(stderr, "{}\n", error.what());
-      set_exit_code(code == Code::invalid || code == Code::settings ? 2 : 1);
-    }
+    telling_errors([&] { run(*options); });
   });
 }
 
 }  // namespace
 
 void add_bench(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("bench", "Weir side by side with MPI-IO and POSIX, verified");
+  CLI::App* command = program.add_subcommand("bench", "Weir side by side with MPI-IO and POSIX, verified; the cost of planning");
   command->require_subcommand(1);
   const auto options = std::make_shared<Options>();
   for (const bench::WorkloadKind& kind : bench::workload_table()) add_workload(*command, kind, options);
+  add_bench_plan(*command);
 }
 
 }  // namespace weir::tools

@@ -63,6 +63,16 @@ class Reader {
     const auto characters = vector<char>();
     return {characters.begin(), characters.end()};
   }
+  template <class T>
+  void get_to(T& value) {
+    value = get<T>();
+  }
+  template <class T>
+  void get_to(std::vector<T>& values) {
+    values = vector<T>();
+  }
+  void get_to(std::string& value) { value = text(); }
+
   [[nodiscard]] bool ok() const noexcept { return ok_; }
   [[nodiscard]] std::uint64_t position() const noexcept { return at_; }
   [[nodiscard]] bool at_end() const noexcept { return at_ == data_.size(); }

@@ -2,6 +2,8 @@
 
 #include <queue>
 
+#include "core/covered.hpp"
+
 namespace weir {
 
 namespace {
@@ -78,6 +80,7 @@ PieceList PieceList::of(std::span<const Run> runs) {
   PieceList list;
   if (ascending(runs)) {
     std::uint64_t memory = 0;
+    list.runs_.reserve(runs.size());
     for (const Run& run : runs) {
       if (run.length == 0 || run.count == 0) continue;
       if (run.count == 1 || run.stride == run.length) {
@@ -87,53 +90,45 @@ PieceList PieceList::of(std::span<const Run> runs) {
       }
       memory += run.length * run.count;
     }
+    list.shrink();
     return list;
   }
   std::vector<Piece> pieces = flatten(runs);
-  std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
+  std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
+    return a.offset < b.offset || (a.offset == b.offset && a.memory < b.memory);
+  });
   const bool overlaps = std::adjacent_find(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
                           return a.offset + a.length > b.offset;
                         }) != pieces.end();
   for (const Piece& piece : overlaps ? uncovered(pieces) : pieces)
     list.append(piece.offset, piece.length, piece.memory);
+  list.shrink();
   return list;
 }
 
-PieceList PieceList::union_of(std::span<const PieceList* const> lists) {
-  std::vector<Extent> all;
-  std::size_t total = 0;
-  for (const PieceList* list : lists) total += list->pieces();
-  all.reserve(total);
-  for (const PieceList* list : lists)
-    list->for_each([&](std::uint64_t offset, std::uint64_t length, std::uint64_t) { all.push_back({offset, length}); });
-  normalise(all);
+PieceList PieceList::union_of(std::span<const PieceList* const> lists, Extent within) {
   PieceList packed;
   std::uint64_t before = 0;
-  for (const Extent& extent : all) {
+  for (const Extent& extent : covered(lists, within)) {
     packed.append(extent.offset, extent.length, before);
     before += extent.length;
   }
+  packed.shrink();
   return packed;
 }
 
 void PieceList::append(std::uint64_t offset, std::uint64_t length, std::uint64_t memory) {
   if (!runs_.empty()) {
-    Strided& last = runs_.back();
-    if (memory == last.memory + last.count * last.length) {
+    Strided last = runs_.back();
+    if (memory == last.memory + last.bytes()) {
       if (last.count == 1 && offset == last.offset + last.length) {
         last.length += length;
-        return;
+        return runs_.replace_back(last);
       }
-      if (length == last.length) {
-        if (last.count == 1) {
-          last.stride = offset - last.offset;
-          last.count = 2;
-          return;
-        }
-        if (offset == last.offset + last.count * last.stride) {
-          ++last.count;
-          return;
-        }
+      if (length == last.length && last.count == 1) last.stride = offset - last.offset;
+      if (length == last.length && offset == last.offset + last.count * last.stride) {
+        ++last.count;
+        return runs_.replace_back(last);
       }
     }
   }
@@ -142,37 +137,54 @@ void PieceList::append(std::uint64_t offset, std::uint64_t length, std::uint64_t
 
 std::uint64_t PieceList::pieces() const noexcept {
   std::uint64_t total = 0;
-  for (const Strided& run : runs_) total += run.count;
+  if (runs_.singles()) return runs_.size();
+  for (std::size_t i = 0; i < runs_.size(); ++i) total += runs_[i].count;
   return total;
 }
 
-std::size_t PieceList::find(std::uint64_t offset) const noexcept {
-  return static_cast<std::size_t>(std::partition_point(runs_.begin(), runs_.end(),
-                                                       [&](const Strided& run) { return run.end() <= offset; }) -
-                                  runs_.begin());
+std::size_t PieceList::find(std::uint64_t offset, std::size_t first, std::size_t end) const noexcept {
+  const std::size_t behind = runs_.first_behind(offset, first, end);
+  return behind > first && runs_[behind - 1].end() > offset ? behind - 1 : behind;
 }
 
-std::uint64_t PieceList::bytes_before(std::uint64_t offset) const noexcept {
-  const std::size_t i = find(offset);
+std::uint64_t PieceList::bytes_before(std::uint64_t offset, std::size_t i) const noexcept {
   if (i == runs_.size()) return bytes();
-  const Strided& run = runs_[i];
+  const Strided run = runs_[i];
   if (offset <= run.offset) return run.before;
   const std::uint64_t k = run.count > 1 ? (offset - run.offset) / run.stride : 0;
   return run.before + k * run.length + std::min(offset - (run.offset + k * run.stride), run.length);
 }
 
+std::uint64_t PieceList::bytes_before(std::uint64_t offset) const noexcept { return bytes_before(offset, find(offset)); }
+
+std::uint64_t PieceList::Counter::bytes_before(std::uint64_t offset) noexcept {
+  const auto& runs = list_.runs_;
+  std::size_t reach = 1;
+  while (run_ + reach < runs.size() && runs[run_ + reach - 1].end() <= offset) reach *= 2;
+  run_ = list_.find(offset, run_ + reach / 2, std::min(run_ + reach, runs.size()));
+  return list_.bytes_before(offset, run_);
+}
+
+std::uint64_t PieceList::next(std::uint64_t offset) const noexcept {
+  const std::size_t i = find(offset);
+  if (i == runs_.size()) return none;
+  const Strided run = runs_[i];
+  if (offset <= run.offset) return run.offset;
+  const std::uint64_t k = run.count > 1 ? (offset - run.offset) / run.stride : 0;
+  const std::uint64_t piece = run.offset + k * run.stride;
+  return offset < piece + run.length ? offset : piece + run.stride;
+}
+
 std::uint64_t PieceList::offset_at(std::uint64_t bytes) const noexcept {
-  const auto after = std::upper_bound(runs_.begin(), runs_.end(), bytes,
-                                      [](std::uint64_t b, const Strided& run) { return b < run.before; });
-  const Strided& run = *(after - 1);
+  const Strided run = runs_[runs_.last_before(bytes)];
   const std::uint64_t inside = bytes - run.before;
   return run.offset + inside / run.length * run.stride + inside % run.length;
 }
 
 void PieceList::scatter(std::uint64_t low, std::uint64_t high, const std::byte* memory,
                         std::byte* target) const noexcept {
-  for (std::size_t i = find(low); i < runs_.size() && runs_[i].offset < high; ++i) {
-    const Strided& run = runs_[i];
+  for (std::size_t i = find(low); i < runs_.size() && runs_.offset(i) < high; ++i) {
+    const Strided run = runs_[i];
     if (run.offset >= low && run.end() <= high) {
       copy_pieces(target + (run.offset - low), run.stride, memory + run.memory, run.length, run.length, run.count);
     } else {
@@ -186,8 +198,8 @@ void PieceList::scatter(std::uint64_t low, std::uint64_t high, const std::byte* 
 
 void PieceList::gather(std::uint64_t low, std::uint64_t high, const std::byte* source,
                        std::byte* memory) const noexcept {
-  for (std::size_t i = find(low); i < runs_.size() && runs_[i].offset < high; ++i) {
-    const Strided& run = runs_[i];
+  for (std::size_t i = find(low); i < runs_.size() && runs_.offset(i) < high; ++i) {
+    const Strided run = runs_[i];
     if (run.offset >= low && run.end() <= high) {
       copy_pieces(memory + run.memory, run.length, source + (run.offset - low), run.stride, run.length, run.count);
     } else {
@@ -197,11 +209,6 @@ void PieceList::gather(std::uint64_t low, std::uint64_t high, const std::byte* s
                });
     }
   }
-}
-
-bool PieceList::operator==(const PieceList& other) const noexcept {
-  return runs_.size() == other.runs_.size() &&
-         (runs_.empty() || std::memcmp(runs_.data(), other.runs_.data(), runs_.size() * sizeof(Strided)) == 0);
 }
 
 std::vector<Echo> echoes_of(std::span<const Run> runs, const PieceList& visible) {

@@ -10,6 +10,7 @@
 #include <weir/declaration.hpp>
 
 #include "core/archive.hpp"
+#include "core/strided.hpp"
 
 namespace weir {
 
@@ -19,43 +20,53 @@ struct Extent {
   [[nodiscard]] std::uint64_t end() const noexcept { return offset + length; }
   bool operator==(const Extent&) const = default;
 };
+inline constexpr Extent everywhere{0, ~std::uint64_t{0}};
 
 /// Sorted, disjoint pieces of a file and where each lies in memory, kept as strided runs.
 ///
 /// A run's pieces follow one another in memory. Runs do not interleave, so a position is found by one binary search.
 class PieceList {
  public:
-  struct Strided {
-    std::uint64_t offset;
-    std::uint64_t length;
-    std::uint64_t stride;
-    std::uint64_t count;
-    std::uint64_t memory;  ///< of the first piece
-    std::uint64_t before;  ///< bytes in the runs before this one
-
-    [[nodiscard]] std::uint64_t end() const noexcept { return offset + (count - 1) * stride + length; }
-  };
-
   PieceList() = default;
   /// Pieces in the order of memory; where two overlap, the later one keeps the bytes.
   static PieceList of(std::span<const Run> runs);
   /// The union of lists, packed: a piece's place in memory is the number of bytes before it.
-  static PieceList union_of(std::span<const PieceList* const> lists);
+  static PieceList union_of(std::span<const PieceList* const> lists, Extent within = everywhere);
 
   /// Adds a piece behind all others, merging it with the last where possible.
   void append(std::uint64_t offset, std::uint64_t length, std::uint64_t memory);
 
+  /// Gives back memory kept for more pieces, when it is worth a copy.
+  void shrink() { runs_.shrink(); }
+
   [[nodiscard]] bool empty() const noexcept { return runs_.empty(); }
-  [[nodiscard]] std::uint64_t begin() const noexcept { return runs_.empty() ? 0 : runs_.front().offset; }
+  [[nodiscard]] std::uint64_t begin() const noexcept { return runs_.empty() ? 0 : runs_.offset(0); }
   [[nodiscard]] std::uint64_t end() const noexcept { return runs_.empty() ? 0 : runs_.back().end(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept {
-    return runs_.empty() ? 0 : runs_.back().before + runs_.back().length * runs_.back().count;
+    return runs_.empty() ? 0 : runs_.back().before + runs_.back().bytes();
   }
   [[nodiscard]] std::uint64_t pieces() const noexcept;
-  [[nodiscard]] const std::vector<Strided>& runs() const noexcept { return runs_; }
-  [[nodiscard]] std::uint64_t list_bytes() const noexcept { return runs_.capacity() * sizeof(Strided); }
+  [[nodiscard]] const StridedList& runs() const noexcept { return runs_; }
+  /// The first run that ends behind `offset`.
+  [[nodiscard]] std::size_t find(std::uint64_t offset) const noexcept { return find(offset, 0, runs_.size()); }
+  [[nodiscard]] std::uint64_t list_bytes() const noexcept { return runs_.list_bytes(); }
   /// Bytes of the pieces that lie before `offset`.
   [[nodiscard]] std::uint64_t bytes_before(std::uint64_t offset) const noexcept;
+
+  /// The first byte of a piece at or behind `offset`, or `none`.
+  [[nodiscard]] std::uint64_t next(std::uint64_t offset) const noexcept;
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
+
+  /// `bytes_before` of ascending offsets, faster than one by one.
+  class Counter {
+   public:
+    explicit Counter(const PieceList& list) : list_{list} {}
+    std::uint64_t bytes_before(std::uint64_t offset) noexcept;
+
+   private:
+    const PieceList& list_;
+    std::size_t run_ = 0;
+  };
 
   /// The offset of the byte that has so many bytes before it.
   [[nodiscard]] std::uint64_t offset_at(std::uint64_t bytes) const noexcept;
@@ -63,8 +74,8 @@ class PieceList {
   /// Calls `visit(offset, length, memory)` for every piece, cut to [low, high).
   template <class Visit>
   void for_each(std::uint64_t low, std::uint64_t high, Visit&& visit) const {
-    for (std::size_t i = find(low); i < runs_.size() && runs_[i].offset < high; ++i) {
-      const Strided& run = runs_[i];
+    for (std::size_t i = find(low); i < runs_.size() && runs_.offset(i) < high; ++i) {
+      const Strided run = runs_[i];
       std::uint64_t first = run.offset < low && run.count > 1 ? (low - run.offset) / run.stride : 0;
       for (std::uint64_t k = first; k < run.count; ++k) {
         const std::uint64_t piece = run.offset + k * run.stride;
@@ -85,20 +96,21 @@ class PieceList {
   /// The way back.
   void gather(std::uint64_t low, std::uint64_t high, const std::byte* source, std::byte* memory) const noexcept;
 
-  void write(Writer& out) const { out.put(runs_); }
+  void write(Writer& out) const { runs_.write(out); }
   static PieceList read(Reader& in) {
     PieceList list;
-    list.runs_ = in.vector<Strided>();
+    list.runs_.read(in);
     return list;
   }
 
-  bool operator==(const PieceList& other) const noexcept;
+  bool operator==(const PieceList&) const = default;
 
  private:
-  /// The first run that ends behind `offset`.
-  [[nodiscard]] std::size_t find(std::uint64_t offset) const noexcept;
+  /// `find`, known to be in [first, end].
+  [[nodiscard]] std::size_t find(std::uint64_t offset, std::size_t first, std::size_t end) const noexcept;
+  [[nodiscard]] std::uint64_t bytes_before(std::uint64_t offset, std::size_t run) const noexcept;
 
-  std::vector<Strided> runs_;
+  StridedList runs_;
 };
 
 /// A part of memory that must equal another after reading, since both stand for the same bytes of the file.

@@ -15,9 +15,7 @@ Aggregator::Aggregator(Pass& pass)
       nodes_in_(domain_.windows, 0),
       deliveries_(part_.inboxes.size()) {
   for (const Inbox& inbox : part_.inboxes)
-    for (const Edge& edge : inbox.route.edges)
-      if (edge.window >= domain_.first_window && edge.window < domain_.first_window + domain_.windows)
-        ++nodes_in_[edge.window - domain_.first_window];
+    for (const Edge& edge : inbox.route.edges) ++nodes_in_[edge.window - domain_.first_window];
   const ArenaShape shape = ArenaShape::of(pass.layout(), pass.team.nodes(), pass.team.rank());
   for (std::uint32_t i = 0; i < shape.landings; ++i) landings_.push_back(pass.arena.landing(pass.layout(), i));
   landing_taken_.resize(landings_.size());
@@ -34,14 +32,10 @@ void Aggregator::reset() noexcept {
       begin(slots_[s], s);
     }
   }
-  const auto before = [](const Edge& edge, std::uint32_t window) { return edge.window < window; };
   for (std::size_t i = 0; i < deliveries_.size(); ++i) {
-    const auto& edges = part_.inboxes[i].route.edges;
     Delivery& delivery = deliveries_[i];
-    delivery.edge = static_cast<std::size_t>(
-        std::lower_bound(edges.begin(), edges.end(), domain_.first_window, before) - edges.begin());
-    delivery.end = static_cast<std::size_t>(
-        std::lower_bound(edges.begin(), edges.end(), domain_.first_window + domain_.windows, before) - edges.begin());
+    delivery.edge = 0;
+    delivery.end = part_.inboxes[i].route.edges.size();
     delivery.chunk = 0;
     delivery.landing = -1;
   }

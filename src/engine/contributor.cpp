@@ -20,8 +20,7 @@ Contributor::Contributor(Pass& pass) : pass_{pass} {
       lane.channel = pass.arena.relay_channel(layout, relay_rank(nodes, pass.team.node(), d), d);
       std::uint64_t item = 0;
       std::uint32_t own = lane.first_edge;
-      for (const Edge& edge : pass.plan.node->route.edges) {
-        if (edge.window < lane.domain->first_window) continue;
+      for (const Edge& edge : pass.plan.node->route.edges_of(*lane.domain)) {
         if (own == lane.end_edge) break;
         if (edge.window == edges[own].window) {
           lane.first_item.push_back(item);
@@ -131,18 +130,16 @@ void Contributor::copy_chunk(const Lane& lane, const Edge& edge, const std::vect
   const std::uint64_t begin = lane.chunk * layout.placement.chunk;
   const std::uint64_t end = std::min(begin + layout.placement.chunk, lane.node_edge->bytes);
   std::byte* buffer = lane.channel.buffer(lane.item);
-  const Transfer* together = node.route.transfers.data() + lane.node_edge->first_transfer;
+  std::uint32_t u = lane.node_edge->first_transfer;
   for (std::uint32_t t = edge.first_transfer; t < edge.first_transfer + edge.transfers; ++t) {
     const std::uint32_t v = pass_.plan.route.transfers[t].variable;
-    while (together->variable != v) ++together;
-    const std::uint64_t from = std::max(begin, together->payload);
-    const std::uint64_t to = std::min(end, together->payload + together->bytes);
+    while (node.route.transfers[u].variable != v) ++u;
+    const Transfer& together = node.route.transfers[u];
+    const std::uint64_t from = std::max(begin, together.payload);
+    const std::uint64_t to = std::min(end, together.payload + together.bytes);
     if (from >= to) continue;
-    const auto& variable = node.pieces.variables[v];
-    const std::uint64_t packed =
-        node.pieces.pieces(v).bytes_before(window_range(layout, edge.window, variable.at).low);
-    const std::uint64_t low = packed + (from - together->payload), high = packed + (to - together->payload);
-    const PieceList& mine = node.mine[variable.shape];
+    const std::uint64_t low = node.packed[u] + (from - together.payload), high = low + (to - from);
+    const PieceList& mine = node.mine[pass_.plan.declaration.variables[v].shape];
     if (layout.direction == Direction::write) mine.scatter(low, high, memory[v], buffer + (from - begin));
     else mine.gather(low, high, buffer + (from - begin), memory[v]);
     pass_.report.bytes += mine.bytes_before(high) - mine.bytes_before(low);

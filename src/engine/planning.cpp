@@ -148,9 +148,8 @@ Status between_nodes(Team& team, Outcome& outcome, RankPlan& plan, const Mates& 
       if (blob.empty()) continue;
       Reader inner{blob};
       const int node = inner.get<int>();
-      Inbox inbox{relay_rank(nodes, node, *domain), RankDeclaration::read(inner), {}};
-      inbox.route = Route::of(inbox.pieces, plan.layout);
-      inboxes.push_back(std::move(inbox));
+      inboxes.push_back(
+          make_inbox(plan.layout, *domain, relay_rank(nodes, node, *domain), RankDeclaration::read(inner)));
     }
     return {};
   });

@@ -8,11 +8,10 @@ namespace weir {
 Relay::Relay(Pass& pass, const RelayPart& part)
     : pass_{pass}, part_{part}, channel_{pass.arena.relay_channel(pass.layout(), pass.team.rank(), part.domain)} {
   const Domain& domain = pass.layout().domains[part.domain];
-  const auto& edges = pass.plan.node->route.edges;
-  while (first_edge_ < edges.size() && edges[first_edge_].window < domain.first_window) ++first_edge_;
-  for (std::size_t e = first_edge_; e < edges.size() && edges[e].window < domain.first_window + domain.windows; ++e) {
+  edges_ = pass.plan.node->route.edges_of(domain);
+  for (const Edge& edge : edges_) {
     first_item_.push_back(items_);
-    items_ += chunks_of(edges[e], pass.layout().placement.chunk);
+    items_ += chunks_of(edge, pass.layout().placement.chunk);
   }
   first_item_.push_back(items_);
 }
@@ -27,8 +26,7 @@ Relay::Chunk Relay::chunk(std::uint64_t item) const noexcept {
   const auto after = std::upper_bound(first_item_.begin(), first_item_.end() - 1, item);
   const auto place = static_cast<std::size_t>(after - first_item_.begin()) - 1;
   const std::uint64_t size = pass_.layout().placement.chunk;
-  const Edge& edge = pass_.plan.node->route.edges[first_edge_ + place];
-  return {first_edge_ + place, std::min(size, edge.bytes - (item - first_item_[place]) * size)};
+  return {place, std::min(size, edges_[place].bytes - (item - first_item_[place]) * size)};
 }
 
 void Relay::start(std::uint64_t item) noexcept {

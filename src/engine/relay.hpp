@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 
 #include "engine/contributor.hpp"
 #include "engine/pass.hpp"
@@ -20,7 +21,7 @@ class Relay {
 
  private:
   struct Chunk {
-    std::size_t edge;
+    std::size_t edge;  // among those of the domain
     std::uint64_t size;
   };
   [[nodiscard]] Chunk chunk(std::uint64_t item) const noexcept;
@@ -31,8 +32,8 @@ class Relay {
   Pass& pass_;
   const RelayPart& part_;
   Channel channel_;
-  std::vector<std::uint64_t> first_item_;  // by edge of the node's route in this domain, and the end
-  std::size_t first_edge_ = 0;
+  std::span<const Edge> edges_;            // of the node's route in this domain
+  std::vector<std::uint64_t> first_item_;  // of each, and the end
   std::uint64_t items_ = 0;
   std::uint64_t started_ = 0;  // messages
   std::uint64_t moved_ = 0;

@@ -13,7 +13,7 @@ namespace weir {
 
 namespace {
 
-constexpr std::array<char, 8> magic{'w', 'e', 'i', 'r', 'p', 'l', 'n', '1'};
+constexpr std::array<char, 8> magic{'w', 'e', 'i', 'r', 'p', 'l', 'n', '2'};
 
 void write_rank(Writer& out, const RankPlan& plan) {
   plan.declaration.write(out);

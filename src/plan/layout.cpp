@@ -16,8 +16,16 @@ std::vector<Entry> merged(std::span<const Footprint> footprints) {
   std::size_t total = 0;
   for (const Footprint& footprint : footprints) total += footprint.entries.size();
   all.reserve(total);
-  for (const Footprint& footprint : footprints) all.insert(all.end(), footprint.entries.begin(), footprint.entries.end());
-  std::sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) { return a.offset < b.offset; });
+  std::vector<std::ptrdiff_t> ends{0};  // of what is sorted already
+  for (const Footprint& footprint : footprints) {
+    all.insert(all.end(), footprint.entries.begin(), footprint.entries.end());
+    ends.push_back(static_cast<std::ptrdiff_t>(all.size()));
+  }
+  for (std::size_t step = 1; step + 1 < ends.size(); step *= 2)
+    for (std::size_t i = 0; i + step + 1 < ends.size(); i += 2 * step)
+      std::inplace_merge(all.begin() + ends[i], all.begin() + ends[i + step],
+                         all.begin() + ends[std::min(i + 2 * step, ends.size() - 1)],
+                         [](const Entry& a, const Entry& b) { return a.offset < b.offset; });
   return all;
 }
 
@@ -41,6 +49,7 @@ std::vector<std::uint64_t> equal_shares(const std::vector<Entry>& entries, std::
     double density;
   };
   std::vector<Event> events;
+  if (parts < 2) return {};
   double total = 0;
   for (const Entry& entry : entries) {
     const double density = static_cast<double>(entry.bytes) / static_cast<double>(entry.span);
@@ -124,39 +133,36 @@ std::uint64_t Layout::list_bytes() const noexcept {
          domains.capacity() * sizeof(Domain);
 }
 
+namespace {
+
+/// All that is kept of a layout, in the order in which it is written. `Kept` is a Layout, constant or not.
+template <class Kept, class Visit>
+void each_field(Kept& layout, Visit&& visit) {
+  visit(layout.direction);
+  visit(layout.placement.mode);
+  visit(layout.placement.aggregators);
+  visit(layout.placement.buffer_size);
+  visit(layout.placement.buffers);
+  visit(layout.placement.alignment);
+  visit(layout.placement.chunk);
+  visit(layout.placement.why);
+  visit(layout.segments);
+  visit(layout.cuts);
+  visit(layout.domains);
+  visit(layout.bytes);
+  visit(layout.pieces);
+  visit(layout.hash);
+}
+
+}  // namespace
+
 void Layout::write(Writer& out) const {
-  out.put(direction);
-  out.put(placement.mode);
-  out.put(placement.aggregators);
-  out.put(placement.buffer_size);
-  out.put(placement.buffers);
-  out.put(placement.alignment);
-  out.put(placement.chunk);
-  out.put(placement.why);
-  out.put(segments);
-  out.put(cuts);
-  out.put(domains);
-  out.put(bytes);
-  out.put(pieces);
-  out.put(hash);
+  each_field(*this, [&](const auto& field) { out.put(field); });
 }
 
 Layout Layout::read(Reader& in) {
   Layout layout;
-  layout.direction = in.get<Direction>();
-  layout.placement.mode = in.get<Mode>();
-  layout.placement.aggregators = in.vector<int>();
-  layout.placement.buffer_size = in.get<std::uint64_t>();
-  layout.placement.buffers = in.get<std::uint32_t>();
-  layout.placement.alignment = in.get<std::uint64_t>();
-  layout.placement.chunk = in.get<std::uint64_t>();
-  layout.placement.why = in.text();
-  layout.segments = in.vector<Segment>();
-  layout.cuts = in.vector<std::uint64_t>();
-  layout.domains = in.vector<Domain>();
-  layout.bytes = in.get<std::uint64_t>();
-  layout.pieces = in.get<std::uint64_t>();
-  layout.hash = in.get<std::uint64_t>();
+  each_field(layout, [&](auto& field) { in.get_to(field); });
   return layout;
 }
 

@@ -4,7 +4,9 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <queue>
 
+#include "core/covered.hpp"
 #include "core/units.hpp"
 
 namespace weir {
@@ -17,7 +19,7 @@ std::uint64_t DomainPart::list_bytes() const {
 }
 
 std::uint64_t NodePart::list_bytes() const {
-  std::uint64_t total = pieces.list_bytes() + route.list_bytes();
+  std::uint64_t total = route.list_bytes() + packed.capacity() * sizeof(std::uint64_t);
   for (const PieceList& list : mine) total += list.list_bytes();
   return total;
 }
@@ -45,9 +47,12 @@ std::optional<std::uint32_t> domain_of_rank(const Layout& layout, int rank) {
 std::vector<std::uint32_t> relayed_domains(const Layout& layout, const NodeMap& nodes, int rank) {
   std::vector<std::uint32_t> relayed;
   const int node = nodes.node_of[static_cast<std::size_t>(rank)];
-  for (std::uint32_t d = 0; d < layout.domains.size(); ++d)
-    if (nodes.node_of[static_cast<std::size_t>(layout.domains[d].aggregator)] != node && relay_rank(nodes, node, d) == rank)
-      relayed.push_back(d);
+  const auto& ranks = nodes.ranks_on[static_cast<std::size_t>(node)];
+  // As `relay_rank` deals them out.
+  const auto first = std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin();
+  for (auto d = static_cast<std::size_t>(first); d < layout.domains.size(); d += ranks.size())
+    if (nodes.node_of[static_cast<std::size_t>(layout.domains[d].aggregator)] != node)
+      relayed.push_back(static_cast<std::uint32_t>(d));
   return relayed;
 }
 
@@ -72,12 +77,21 @@ bool hides_overlap(std::span<const Neighbour> neighbours, const RankDeclaration&
 }
 
 NodePart make_node_part(const RankDeclaration& pieces, const Layout& layout, const RankDeclaration& mine) {
-  NodePart part{pieces, Route::of(pieces, layout), {}};
+  NodePart part{Route::of(pieces, layout), {}, {}};
+  part.packed.reserve(part.route.transfers.size());
+  for (const Edge& edge : part.route.edges)
+    for (std::uint32_t t = edge.first_transfer; t < edge.first_transfer + edge.transfers; ++t) {
+      const std::uint32_t v = part.route.transfers[t].variable;
+      const Range range = window_range(layout, edge.window, pieces.variables[v].at);
+      part.packed.push_back(pieces.pieces(v).bytes_before(range.low));
+    }
   for (std::size_t s = 0; s < mine.shapes.size(); ++s) {
     PieceList packed;
+    PieceList::Counter counter{pieces.shapes[s]};
     mine.shapes[s].for_each([&](std::uint64_t offset, std::uint64_t length, std::uint64_t memory) {
-      packed.append(pieces.shapes[s].bytes_before(offset), length, memory);
+      packed.append(counter.bytes_before(offset), length, memory);
     });
+    packed.shrink();
     part.mine.push_back(std::move(packed));
   }
   return part;
@@ -85,33 +99,52 @@ NodePart make_node_part(const RankDeclaration& pieces, const Layout& layout, con
 
 namespace {
 
-struct WindowSpan {
-  std::uint32_t first, end;
-  [[nodiscard]] bool holds(std::uint32_t window) const { return window >= first && window < end; }
-};
-
-WindowSpan windows_of(const Domain& domain) { return {domain.first_window, domain.first_window + domain.windows}; }
+/// By shape the extent that all its variables' parts inside a file range lie in, as the shape sees them.
+std::vector<Extent> shapes_within(const RankDeclaration& outline, Extent range) {
+  std::vector<Extent> within(outline.shapes.size());
+  for (const auto& variable : outline.variables) {
+    if (range.end() <= variable.at) continue;
+    Extent& extent = within[static_cast<std::size_t>(variable.shape)];
+    const std::uint64_t low = range.offset > variable.at ? range.offset - variable.at : 0;
+    const std::uint64_t high = range.end() - variable.at;
+    extent = extent.length == 0 ? Extent{low, high - low}
+                                : Extent{std::min(extent.offset, low),
+                                         std::max(extent.end(), high) - std::min(extent.offset, low)};
+  }
+  return within;
+}
 
 /// Everything that is declared inside a file range, merged.
 std::vector<Extent> declared_extents(std::span<const RankDeclaration* const> declarations, Extent range) {
-  std::vector<Extent> extents;
   const RankDeclaration& outline = *declarations.front();
-  std::vector<std::optional<PieceList>> unions(outline.shapes.size());
+  const std::vector<Extent> within = shapes_within(outline, range);
+  std::vector<std::optional<std::vector<Extent>>> shapes(within.size());
+  std::vector<Extent> extents;
+  std::vector<const PieceList*> lists;
   for (const auto& variable : outline.variables) {
     if (range.end() <= variable.at) continue;
-    auto& merged = unions[static_cast<std::size_t>(variable.shape)];
-    if (!merged) {
-      std::vector<const PieceList*> lists;
+    auto& shape = shapes[static_cast<std::size_t>(variable.shape)];
+    if (!shape) {
+      lists.clear();
       for (const RankDeclaration* declaration : declarations) lists.push_back(&declaration->shapes[variable.shape]);
-      merged = PieceList::union_of(lists);
+      shape = covered(lists, within[static_cast<std::size_t>(variable.shape)]);
     }
-    merged->for_each(range.offset > variable.at ? range.offset - variable.at : 0, range.end() - variable.at,
-                     [&](std::uint64_t offset, std::uint64_t length, std::uint64_t) {
-                       extents.push_back({offset + variable.at, length});
-                     });
+    const std::uint64_t low = range.offset > variable.at ? range.offset - variable.at : 0;
+    const std::uint64_t high = range.end() - variable.at;
+    for (auto it = std::partition_point(shape->begin(), shape->end(), [&](const Extent& e) { return e.end() <= low; });
+         it != shape->end() && it->offset < high; ++it) {
+      const std::uint64_t from = std::max(it->offset, low), to = std::min(it->end(), high);
+      extents.push_back({from + variable.at, to - from});
+    }
   }
   normalise(extents);
   return extents;
+}
+
+/// The file range of a domain's windows, holes included.
+Extent file_range(const Layout& layout, const Domain& domain) {
+  const std::uint64_t low = layout.to_file(layout.cuts[domain.first_window]);
+  return {low, layout.to_file(layout.cuts[domain.first_window + domain.windows] - 1) + 1 - low};
 }
 
 /// Cuts sorted extents at the windows' borders.
@@ -146,39 +179,45 @@ void whole_segments(const Layout& layout, const Domain& domain, DomainPart& part
 
 }  // namespace
 
+Inbox make_inbox(const Layout& layout, std::uint32_t domain, int relay, const RankDeclaration& pieces) {
+  Inbox inbox;
+  inbox.relay = relay;
+  inbox.pieces.variables = pieces.variables;
+  const std::vector<Extent> within = shapes_within(pieces, file_range(layout, layout.domains[domain]));
+  for (std::size_t s = 0; s < within.size(); ++s) {
+    const PieceList* one[] = {&pieces.shapes[s]};
+    inbox.pieces.shapes.push_back(PieceList::union_of(one, within[s]));
+  }
+  inbox.route = Route::of(inbox.pieces, layout).part(layout.domains[domain]);
+  return inbox;
+}
+
 DomainPart make_domain_part(const Layout& layout, std::uint32_t domain, std::span<const Neighbour> neighbours,
                             std::vector<Inbox> inboxes) {
   DomainPart part;
   part.domain = domain;
   part.inboxes = std::move(inboxes);
   const Domain& own = layout.domains[domain];
-  const WindowSpan windows = windows_of(own);
   part.arrivals.assign(own.windows, 0);
   std::uint64_t declared = 0;
   for (const Neighbour& neighbour : neighbours) {
-    bool takes_part = false;
-    for (const Edge& edge : neighbour.route->edges)
-      if (windows.holds(edge.window)) {
-        ++part.arrivals[edge.window - windows.first];
-        declared += edge.bytes;
-        takes_part = true;
-      }
-    if (takes_part) part.local_ranks.push_back(neighbour.rank);
+    const auto edges = neighbour.route->edges_of(own);
+    for (const Edge& edge : edges) {
+      ++part.arrivals[edge.window - own.first_window];
+      declared += edge.bytes;
+    }
+    if (!edges.empty()) part.local_ranks.push_back(neighbour.rank);
   }
+  for (const Inbox& inbox : part.inboxes)
+    for (const Edge& edge : inbox.route.edges) declared += edge.bytes;
   if (layout.direction == Direction::read) {
     whole_segments(layout, own, part);
     return part;
   }
   std::vector<const RankDeclaration*> all;
   for (const Neighbour& neighbour : neighbours) all.push_back(neighbour.declaration);
-  for (const Inbox& inbox : part.inboxes) {
-    all.push_back(&inbox.pieces);
-    for (const Edge& edge : inbox.route.edges)
-      if (windows.holds(edge.window)) declared += edge.bytes;
-  }
-  const std::uint64_t low = layout.to_file(layout.cuts[windows.first]);
-  const std::uint64_t high = layout.to_file(layout.cuts[windows.end] - 1) + 1;
-  const std::vector<Extent> whole = declared_extents(all, {low, high - low});
+  for (const Inbox& inbox : part.inboxes) all.push_back(&inbox.pieces);
+  const std::vector<Extent> whole = declared_extents(all, file_range(layout, own));
   std::uint64_t written = 0;
   for (const Extent& extent : whole) written += extent.length;
   part.overlap = written != declared;
@@ -192,52 +231,93 @@ std::vector<RelayPart> make_relay_parts(const Layout& layout, const NodeMap& nod
   for (const std::uint32_t d : relayed_domains(layout, nodes, rank)) {
     RelayPart part;
     part.domain = d;
-    part.arrivals.assign(node.route.edges.size(), 0);
-    const WindowSpan windows = windows_of(layout.domains[d]);
+    const auto through = node.route.edges_of(layout.domains[d]);
+    part.arrivals.assign(through.size(), 0);
     for (const Neighbour& neighbour : neighbours) {
-      bool takes_part = false;
-      for (const Edge& edge : neighbour.route->edges)
-        if (windows.holds(edge.window)) {
-          ++part.arrivals[static_cast<std::size_t>(node.route.find(edge.window) - node.route.edges.data())];
-          takes_part = true;
-        }
-      if (takes_part) part.local_ranks.push_back(neighbour.rank);
+      std::size_t place = 0;
+      const auto edges = neighbour.route->edges_of(layout.domains[d]);
+      for (const Edge& edge : edges) {
+        while (through[place].window != edge.window) ++place;
+        ++part.arrivals[place];
+      }
+      if (!edges.empty()) part.local_ranks.push_back(neighbour.rank);
     }
     parts.push_back(std::move(part));
   }
   return parts;
 }
 
-RankDeclaration without_overlaps(const RankDeclaration& declaration, std::span<const RankDeclaration> stronger) {
+namespace {
+
+/// A piece that a variable would like to have.
+struct Claim {
+  std::uint64_t offset, length, memory;
+  std::size_t variable;
+  [[nodiscard]] std::uint64_t end() const noexcept { return offset + length; }
+};
+
+/// The claims of a rank's variables and, as those of one variable more, what is taken, in the order of the file.
+std::vector<Claim> claims_of(const RankDeclaration& declaration, std::span<const RankDeclaration> stronger) {
+  std::vector<Claim> claims;
+  std::uint64_t begin = ~std::uint64_t{0}, end = 0;
+  for (std::size_t v = 0; v < declaration.variables.size(); ++v) {
+    const std::uint64_t at = declaration.variables[v].at;
+    declaration.pieces(v).for_each([&](std::uint64_t offset, std::uint64_t length, std::uint64_t memory) {
+      claims.push_back({offset + at, length, memory, v});
+      begin = std::min(begin, offset + at);
+      end = std::max(end, offset + at + length);
+    });
+  }
   std::vector<Extent> taken;
   for (const RankDeclaration& other : stronger)
-    for (std::size_t v = 0; v < other.variables.size(); ++v)
-      other.pieces(v).for_each([&](std::uint64_t offset, std::uint64_t length, std::uint64_t) {
-        taken.push_back({offset + other.variables[v].at, length});
-      });
+    for (const auto& variable : other.variables)
+      other.shapes[static_cast<std::size_t>(variable.shape)].for_each(
+          begin > variable.at ? begin - variable.at : 0, end > variable.at ? end - variable.at : 0,
+          [&](std::uint64_t offset, std::uint64_t length, std::uint64_t) {
+            taken.push_back({offset + variable.at, length});
+          });
+  normalise(taken);
+  for (const Extent& extent : taken)
+    claims.push_back({extent.offset, extent.length, 0, declaration.variables.size()});
+  std::sort(claims.begin(), claims.end(), [](const Claim& a, const Claim& b) { return a.offset < b.offset; });
+  return claims;
+}
+
+/// Calls `grant(claim, from, to)` in the order of the file for each stretch that the strongest of its claims gets whole.
+template <class Grant>
+void settle(const std::vector<Claim>& claims, Grant&& grant) {
+  const auto weaker = [&](std::size_t a, std::size_t b) { return claims[a].variable < claims[b].variable; };
+  std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(weaker)> live{weaker};
+  std::size_t next = 0, granted = 0;
+  std::uint64_t from = 0, to = 0;
+  while (true) {
+    while (!live.empty() && claims[live.top()].end() <= to) live.pop();
+    if (live.empty() && next == claims.size()) break;
+    std::uint64_t begin = live.empty() ? claims[next].offset : to;
+    while (next < claims.size() && claims[next].offset <= begin) live.push(next++);
+    const std::size_t top = live.top();
+    if (top != granted || begin != to) {
+      if (to > from) grant(claims[granted], from, to);
+      granted = top;
+      from = begin;
+    }
+    to = claims[top].end();
+    if (next < claims.size()) to = std::min(to, claims[next].offset);
+  }
+  if (to > from) grant(claims[granted], from, to);
+}
+
+}  // namespace
+
+RankDeclaration without_overlaps(const RankDeclaration& declaration, std::span<const RankDeclaration> stronger) {
   RankDeclaration result;
   result.shapes.resize(declaration.variables.size());
-  for (std::size_t v = declaration.variables.size(); v-- > 0;) {
-    normalise(taken);
-    const std::uint64_t at = declaration.variables[v].at;
-    std::vector<Extent> own;
-    std::size_t next = 0;
-    declaration.pieces(v).for_each([&](std::uint64_t offset, std::uint64_t length, std::uint64_t memory) {
-      std::uint64_t from = offset + at;
-      const std::uint64_t end = from + length;
-      own.push_back({from, length});
-      while (next < taken.size() && taken[next].end() <= from) ++next;
-      std::size_t t = next;
-      while (from < end) {
-        const std::uint64_t until = t < taken.size() ? std::min(end, std::max(from, taken[t].offset)) : end;
-        if (until > from) result.shapes[v].append(from, until - from, memory + (from - offset - at));
-        if (t == taken.size()) break;
-        from = std::max(until, std::min(end, taken[t++].end()));
-      }
-    });
-    taken.insert(taken.end(), own.begin(), own.end());
-  }
+  settle(claims_of(declaration, stronger), [&](const Claim& claim, std::uint64_t from, std::uint64_t to) {
+    if (claim.variable < result.shapes.size())
+      result.shapes[claim.variable].append(from, to - from, claim.memory + (from - claim.offset));
+  });
   for (int v = 0; v < static_cast<int>(result.shapes.size()); ++v) {
+    result.shapes[static_cast<std::size_t>(v)].shrink();
     result.variables.push_back({v, 0});
     result.memory.push_back({declaration.memory[declaration.variables[v].shape].bytes, {}});
   }
@@ -292,12 +372,10 @@ bool make_parts(std::vector<RankPlan>& plans, const PlanRequest& request) {
   const NodeMap& nodes = *request.nodes;
   const Layout& layout = plans.front().layout;
   std::vector<RankDeclaration> unions;
-  std::vector<Route> union_routes;
   bool overlap = false;
   for (int node = 0; node < nodes.nodes() && nodes.nodes() > 1; ++node) {
     const std::vector<Neighbour> neighbours = neighbours_on(nodes, node, plans);
     unions.push_back(node_union(neighbours));
-    union_routes.push_back(Route::of(unions.back(), layout));
     overlap = overlap || (layout.direction == Direction::write && hides_overlap(neighbours, unions.back()));
   }
   for (int rank = 0; rank < nodes.ranks(); ++rank) {
@@ -311,7 +389,7 @@ bool make_parts(std::vector<RankPlan>& plans, const PlanRequest& request) {
     if (const auto domain = domain_of_rank(layout, rank)) {
       std::vector<Inbox> inboxes;
       for (int other = 0; other < nodes.nodes(); ++other)
-        if (other != node) inboxes.push_back({relay_rank(nodes, other, *domain), unions[other], union_routes[other]});
+        if (other != node) inboxes.push_back(make_inbox(layout, *domain, relay_rank(nodes, other, *domain), unions[other]));
       plan.domain = make_domain_part(layout, *domain, neighbours, std::move(inboxes));
       overlap = overlap || plan.domain->overlap;
     }

@@ -14,8 +14,8 @@ namespace weir {
 /// What an aggregator gets from (or gives to) the ranks of one other node.
 struct Inbox {
   int relay = -1;          ///< the rank that speaks for that node
-  RankDeclaration pieces;  ///< of all its ranks together
-  Route route;
+  RankDeclaration pieces;  ///< of all its ranks together, packed, as far as the domain needs them
+  Route route;             ///< through the domain
 };
 
 /// An aggregator's own part of a plan. Windows are counted from the domain's first.
@@ -32,10 +32,12 @@ struct DomainPart {
 };
 
 /// The ranks of a node seen as one, for windows that are aggregated on other nodes.
+///
+/// The node's bytes of a shape are thought of as packed: one after another in the order of the file.
 struct NodePart {
-  RankDeclaration pieces;        ///< packed: a piece's memory is its place among the node's bytes of that shape
   Route route;
-  std::vector<PieceList> mine;   ///< this rank's shapes, with offsets in that packed space
+  std::vector<std::uint64_t> packed;  ///< by transfer of the route: its place among the packed bytes
+  std::vector<PieceList> mine;        ///< this rank's shapes, with offsets in that packed space
 
   [[nodiscard]] std::uint64_t list_bytes() const;
 };
@@ -43,7 +45,7 @@ struct NodePart {
 /// What a rank needs to relay its node's data of one domain.
 struct RelayPart {
   std::uint32_t domain = 0;
-  std::vector<std::uint32_t> arrivals;  ///< ranks of the node that take part, by edge of the node's route
+  std::vector<std::uint32_t> arrivals;  ///< ranks of the node that take part, by edge of the node's route to the domain
   std::vector<int> local_ranks;
 };
 
@@ -80,13 +82,15 @@ RankDeclaration node_union(std::span<const Neighbour> neighbours);
 /// Whether ranks of the node overlap in some shape, which the union `together` no longer shows.
 bool hides_overlap(std::span<const Neighbour> neighbours, const RankDeclaration& together);
 NodePart make_node_part(const RankDeclaration& pieces, const Layout& layout, const RankDeclaration& mine);
+/// `pieces` are those of all ranks of the other node, `relay` is the one that speaks for it.
+Inbox make_inbox(const Layout& layout, std::uint32_t domain, int relay, const RankDeclaration& pieces);
 DomainPart make_domain_part(const Layout& layout, std::uint32_t domain, std::span<const Neighbour> neighbours,
                             std::vector<Inbox> inboxes);
 std::vector<RelayPart> make_relay_parts(const Layout& layout, const NodeMap& nodes, int rank, const NodePart& node,
                                         std::span<const Neighbour> neighbours);
 
 /// Where overlapping pieces must give way: the declaration without the bytes that `stronger` ranks or its own later
-/// variables write. Every variable gets a shape of its own, at 0.
+/// variables write. Every variable gets a shape of its own, at 0. The work is n log n in the pieces of all of them.
 RankDeclaration without_overlaps(const RankDeclaration& declaration, std::span<const RankDeclaration> stronger);
 
 /// What `plan_all` and the ranks of a job start from.

@@ -156,8 +156,7 @@ std::uint64_t RankDeclaration::outline_hash() const {
 
 std::uint64_t RankDeclaration::hash() const {
   std::uint64_t hash = outline_hash();
-  for (const PieceList& shape : shapes)
-    hash = XXH3_64bits_withSeed(shape.runs().data(), shape.runs().size() * sizeof(PieceList::Strided), hash);
+  for (const PieceList& shape : shapes) hash = shape.runs().hash(hash);
   for (const Memory& m : memory) hash = XXH3_64bits_withSeed(m.echoes.data(), m.echoes.size() * sizeof(Echo), hash);
   return hash;
 }

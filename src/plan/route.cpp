@@ -20,11 +20,14 @@ Route Route::of(const RankDeclaration& declaration, const Layout& layout) {
     const PieceList& pieces = declaration.pieces(v);
     if (pieces.empty()) continue;
     const std::uint64_t at = declaration.variables[v].at;
-    const std::size_t last = layout.window_at(layout.to_packed(pieces.end() - 1 + at));
-    for (std::size_t w = layout.window_at(layout.to_packed(pieces.begin() + at)); w <= last; ++w) {
-      const auto [low, high] = window_range(layout, w, at);
-      const std::uint64_t bytes = pieces.bytes_before(high) - pieces.bytes_before(low);
-      if (bytes > 0) lines.push_back({static_cast<std::uint32_t>(w), v, bytes});
+    std::uint64_t before = 0;
+    for (std::uint64_t next = pieces.begin(); next != PieceList::none;) {
+      const std::size_t w = layout.window_at(layout.to_packed(next + at));
+      const std::uint64_t end = window_range(layout, w, at).high;
+      const std::uint64_t until = pieces.bytes_before(end);
+      lines.push_back({static_cast<std::uint32_t>(w), v, until - before});
+      before = until;
+      next = pieces.next(end);
     }
   }
   std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) { return a.window < b.window; });
@@ -41,10 +44,33 @@ Route Route::of(const RankDeclaration& declaration, const Layout& layout) {
   return route;
 }
 
+namespace {
+
+auto first_from(const std::vector<Edge>& edges, std::uint32_t window) {
+  return std::lower_bound(edges.begin(), edges.end(), window,
+                          [](const Edge& edge, std::uint32_t w) { return edge.window < w; });
+}
+
+}  // namespace
+
 const Edge* Route::find(std::uint32_t window) const noexcept {
-  const auto it = std::lower_bound(edges.begin(), edges.end(), window,
-                                   [](const Edge& edge, std::uint32_t w) { return edge.window < w; });
+  const auto it = first_from(edges, window);
   return it != edges.end() && it->window == window ? &*it : nullptr;
+}
+
+std::span<const Edge> Route::edges_of(const Domain& domain) const noexcept {
+  return {first_from(edges, domain.first_window), first_from(edges, domain.first_window + domain.windows)};
+}
+
+Route Route::part(const Domain& domain) const {
+  Route result;
+  const auto own = edges_of(domain);
+  if (own.empty()) return result;
+  const std::uint32_t first = own.front().first_transfer, end = own.back().first_transfer + own.back().transfers;
+  result.edges.assign(own.begin(), own.end());
+  for (Edge& edge : result.edges) edge.first_transfer -= first;
+  result.transfers.assign(transfers.begin() + first, transfers.begin() + end);
+  return result;
 }
 
 namespace {
@@ -54,17 +80,18 @@ namespace {
 template <class Copy>
 void by_segment(const Layout& layout, std::size_t window, const PieceList& pieces, std::uint64_t at, Range part,
                 Copy&& copy) {
-  const std::uint64_t begin = layout.cuts[window], end = layout.cuts[window + 1];
-  const std::uint64_t first = std::max(begin, layout.to_packed(at + pieces.begin()));
-  for (std::size_t s = layout.segment_at(first); s < layout.segments.size() && layout.segments[s].packed < end; ++s) {
+  const Range range = window_range(layout, window, at);
+  const std::uint64_t high = std::min(range.high, part.high);
+  std::size_t s = layout.segments.size();
+  for (std::uint64_t low = pieces.next(std::max(range.low, part.low)); low < high;) {
+    const std::uint64_t file = low + at;
+    // Often it is the next one; where the pieces are few, most segments are passed over.
+    if (++s >= layout.segments.size() || file < layout.segments[s].file || file >= layout.segments[s].file_end())
+      s = layout.segment_at(layout.to_packed(file));
     const Segment& segment = layout.segments[s];
-    const std::uint64_t from = std::max(begin, segment.packed), to = std::min(end, segment.packed_end());
-    const std::uint64_t file_low = segment.file + (from - segment.packed), file_high = file_low + (to - from);
-    if (file_high <= at) continue;
-    if (file_low >= at + pieces.end()) return;
-    const std::uint64_t low = std::max(file_low, at + part.low);
-    const std::uint64_t high = std::min(file_high - at, part.high);
-    if (low - at < high) copy(low - at, high, from - begin + (low - file_low));
+    const std::uint64_t end = std::min(high, segment.file_end() - at);
+    copy(low, end, segment.packed + (file - segment.file) - layout.cuts[window]);
+    low = end < high ? pieces.next(end) : high;
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "plan/layout.hpp"
@@ -31,6 +32,10 @@ struct Route {
   static Route of(const RankDeclaration& declaration, const Layout& layout);
   /// The edge of a window, or none.
   [[nodiscard]] const Edge* find(std::uint32_t window) const noexcept;
+  /// The edges of a domain's windows.
+  [[nodiscard]] std::span<const Edge> edges_of(const Domain& domain) const noexcept;
+  /// Only those.
+  [[nodiscard]] Route part(const Domain& domain) const;
   [[nodiscard]] std::uint64_t list_bytes() const noexcept {
     return edges.capacity() * sizeof(Edge) + transfers.capacity() * sizeof(Transfer);
   }

@@ -5,24 +5,8 @@ weir=$1
 page=$2
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
+. "$(dirname "$0")/checks.sh"
 cd "$directory"
-
-fail() {
-  echo "FAILED: $1" >&2
-  shift
-  [ $# -eq 0 ] || cat "$@" >&2
-  exit 1
-}
-# runs CODE COMMAND...: the exit code is CODE; output in the files out and err.
-runs() {
-  expected=$1
-  shift
-  code=0
-  "$@" >out 2>err || code=$?
-  [ "$code" -eq "$expected" ] || fail "'$*' exits with $code, not $expected" out err
-}
-says() { grep -qF -- "$2" "$1" || fail "no '$2' in $1:" "$1"; }
-silent() { [ ! -s "$1" ] || fail "unexpected output in $1:" "$1"; }
 
 runs 0 "$weir" --version
 grep -qE '^weir [0-9]+\.[0-9]+\.[0-9]+$' out || fail "version" out

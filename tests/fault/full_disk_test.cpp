@@ -1,7 +1,7 @@
 #include <sys/mount.h>
-#include <sys/resource.h>
 
 #include "fault/harness.hpp"
+#include "limit.hpp"
 
 // Real faults of file systems and limits. Mounts need root and a mount namespace of their own: private_mounts.sh.
 namespace weir::testing {
@@ -130,22 +130,6 @@ TEST_F(RealFaults, a_read_only_file_system_is_told_by_all_ranks_and_can_be_read)
   remount(0);
   expect_works(weir, file("mount/data"), part, {}, 4);
 }
-
-/// Lowers a limit of this process for a while.
-class Limit {
- public:
-  Limit(__rlimit_resource what, rlim_t value) : what_{what} {
-    getrlimit(what_, &before_);
-    rlimit lower = before_;
-    lower.rlim_cur = value;
-    setrlimit(what_, &lower);
-  }
-  ~Limit() { setrlimit(what_, &before_); }
-
- private:
-  __rlimit_resource what_;
-  rlimit before_{};
-};
 
 TEST_F(RealFaults, a_limit_on_the_size_of_files_is_told_by_all_ranks) {
   for (const char* per_node : {"0", "2"})

@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "core/covered.hpp"
+
 namespace weir {
 namespace {
 
@@ -97,6 +99,44 @@ TEST(PieceList, unites_lists_into_a_packed_one) {
   EXPECT_EQ(together.pieces(), 2);
   EXPECT_EQ(together.bytes(), 90);
   EXPECT_EQ(together.offset_at(80), 100);
+}
+
+TEST(PieceList, finds_the_next_byte_and_counts_along) {
+  std::mt19937_64 random{4};
+  for (int i = 0; i < 300; ++i) {
+    const PieceList list = PieceList::of(random_runs(random, true));
+    const auto file = as_list(list);
+    PieceList::Counter counter{list};
+    for (std::uint64_t offset = 0; offset < file.size(); offset += 1 + random() % 5) {
+      std::uint64_t next = offset;
+      while (next < file.size() && file[next] < 0) ++next;
+      ASSERT_EQ(list.next(offset), next == file.size() ? PieceList::none : next) << "case " << i << " at " << offset;
+      ASSERT_EQ(counter.bytes_before(offset), list.bytes_before(offset)) << "case " << i << " at " << offset;
+    }
+  }
+}
+
+TEST(PieceList, covers_a_part_of_the_file_together_with_others) {
+  std::mt19937_64 random{5};
+  for (int i = 0; i < 1000; ++i) {
+    std::vector<PieceList> lists(random() % 6);
+    std::vector<const PieceList*> pointers;
+    const std::uint64_t low = random() % 200, high = low + random() % 400;
+    std::vector<char> expected(1000), found(1000);
+    for (PieceList& list : lists) {
+      list = PieceList::of(random_runs(random, true));
+      pointers.push_back(&list);
+      const auto file = as_list(list);
+      for (std::uint64_t at = low; at < high; ++at) expected[at] |= static_cast<char>(file[at] >= 0);
+    }
+    std::uint64_t end = 0;
+    for (const Extent& extent : covered(pointers, {low, high - low})) {
+      ASSERT_TRUE(end == 0 || extent.offset > end) << "case " << i << ": neighbours are one";
+      for (std::uint64_t at = extent.offset; at < extent.end(); ++at) found[at] = 1;
+      end = extent.end();
+    }
+    ASSERT_EQ(found, expected) << "case " << i;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace weir::bench {
+
+/// Lines of cells, each column as wide as its widest cell.
+std::string aligned(const std::vector<std::vector<std::string>>& lines);
+
+}  // namespace weir::bench

@@ -26,6 +26,7 @@ void Direct::submit(std::uint64_t offset, std::uint64_t length, std::byte* memor
   entry.taken = true;
   ++in_flight_;
   ++pass_.report.storage_calls;
+  if (entry.io.kind == Io::Kind::write && pass_.storage.fresh()) storage->expect(offset, length);
   storage->submit(entry.io);
   if (entry.io.finished) collect();
 }

@@ -10,7 +10,7 @@ namespace weir {
 
 namespace {
 
-constexpr std::uint64_t direct_piece_write = 256 << 10;
+constexpr std::uint64_t direct_piece_write = 1 << 20;
 constexpr std::uint64_t direct_piece_read = 16 << 10;
 // On a local file system one writer holds the file's lock at a time and small buffers stay in the cache.
 constexpr std::uint64_t local_buffer = 1 << 20;

@@ -122,7 +122,7 @@ void PosixStorage::submit(Io& io) noexcept {
 }
 
 void PosixStorage::expect(std::uint64_t offset, std::uint64_t length) noexcept {
-  constexpr std::uint64_t worth_a_call = 2 << 20;
+  constexpr std::uint64_t worth_a_call = 1 << 20;
   if (length < worth_a_call || offset + length > size_limit_ || hook_) return;
   if (!allocates_ahead(fd_)) return;
   while (::fallocate(fd_, 0, static_cast<off_t>(offset), static_cast<off_t>(length)) != 0 && errno == EINTR) {

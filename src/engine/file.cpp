@@ -121,8 +121,8 @@ Status File::Impl::open_together(Call call) {
 
 Status File::Impl::attempt_open(Call call, Outcome& outcome) try {
   Context::Impl& weir = *context;
-  if (path.empty()) return problem(Code::invalid, fmt::format("cannot {} a file without a name", name(call)));
   settings = weir.file_settings;
+  if (path.empty()) return problem(Code::invalid, fmt::format("cannot {} a file without a name", name(call)));
   if (!given_.empty() || settings->faulty) {
     auto resolved_settings = weir.settings.with(given_);
     if (!resolved_settings) return resolved_settings.status();

@@ -211,6 +211,116 @@ TEST_F(WrongUse, different_collective_calls_are_a_mismatch_everywhere_and_nothin
   }
 }
 
+TEST_F(WrongUse, ranks_that_wait_for_data_of_others_in_another_call_are_told_in_bounded_time) {
+  if (ranks() == 1) GTEST_SKIP() << "one rank cannot differ";
+  using Other = Status (*)(Context&, File&, Step&, const std::string& path);
+  const Other others[] = {[](Context&, File& opened, Step&, const std::string&) { return opened.sync(); },
+                          [](Context&, File& opened, Step&, const std::string&) { return opened.close(); },
+                          [](Context&, File& opened, Step& step, const std::string&) { return opened.close(step); },
+                          [](Context& weir, File&, Step&, const std::string& path) { return weir.create(path).status(); }};
+  for (const Other& other : others) {
+    Context weir{MPI_COMM_WORLD};
+    {
+      auto opened = create(weir);
+      auto step = opened->declare(block());
+      ASSERT_EQ(same(step), Code::ok);
+      const Bytes data(100, 'x');
+      EXPECT_EQ(step->write(0, data).message(), "");
+      const auto start = std::chrono::steady_clock::now();
+      expect_code(last() ? other(weir, *opened, *step, file("x")) : step->finish(), Code::mismatch, "same order");
+      EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds{10});
+      (void)opened->close();
+    }
+    expect_no_temporaries();
+    ASSERT_FALSE(failed_anywhere());
+  }
+  Context weir{MPI_COMM_WORLD};
+  auto opened = create(weir);
+  expect_still_works(*opened);
+}
+
+TEST_F(WrongUse, of_different_plans_when_opening_is_told_by_all_ranks) {
+  if (ranks() == 1) GTEST_SKIP() << "one rank cannot differ";
+  Context weir{MPI_COMM_WORLD, {{"plan.mode", "aggregate"}}};
+  auto opened = create(weir);
+  auto one = opened->declare(block());
+  auto two = opened->declare({{static_cast<std::uint64_t>(rank()) * 7, 7, 0, 1}});
+  ASSERT_EQ(same(one), Code::ok);
+  ASSERT_EQ(same(two), Code::ok);
+  for (const bool first : {true, false}) {  // then its buffers are ready, and opening needs no agreement
+    auto warm = weir.create(file("warm"), first ? one->plan() : two->plan());
+    auto step = warm->step();
+    EXPECT_EQ(step->write(0, Bytes(first ? 100 : 7)).message(), "");
+    EXPECT_EQ(same(warm->close(*step)), Code::ok);
+  }
+  {
+    auto later = weir.create(file("later"), last() ? one->plan() : two->plan());
+    ASSERT_EQ(same(later), Code::ok);
+    auto step = later->step();
+    EXPECT_EQ(step->write(0, Bytes(last() ? 100 : 7)).message(), "");
+    expect_code(step->finish(), Code::mismatch, "same order");
+    expect_code(weir.create(file("x")), Code::mismatch, "make a new context");
+    expect_code(opened->close(), Code::mismatch, "make a new context");
+    expect_code(later->close(), Code::mismatch, "make a new context");
+  }
+  expect_no_temporaries();
+}
+
+TEST_F(WrongUse, of_a_name_when_opening_with_a_plan_is_told_when_the_step_is_finished) {
+  for (const char* mode : {"aggregate", "direct"}) {
+    Context weir{MPI_COMM_WORLD, {{"plan.mode", mode}}};
+    auto opened = weir.create(file("data"));
+    auto written = opened->declare(block());
+    ASSERT_EQ(same(written), Code::ok);
+    const Bytes data(100, 'x');
+    Bytes back(100);
+    EXPECT_EQ(written->write(0, data).message(), "");
+    EXPECT_EQ(same(opened->close(*written)), Code::ok);
+    auto reading = weir.open(file("data"));
+    auto read = reading->declare(block());
+    EXPECT_EQ(read->read(0, back).message(), "");
+    EXPECT_EQ(same(reading->close(*read)), Code::ok);
+    const auto attempt = [&](Result<File> file, bool write) {
+      if (!file) return file.status();
+      auto step = file->step();
+      EXPECT_EQ((write ? step->write(0, data) : step->read(0, back)).message(), "");
+      const Status finished = step->finish();
+      EXPECT_EQ(file->close().ok(), finished.ok() || !write);
+      return finished;
+    };
+    expect_code(attempt(weir.open(file("absent"), read->plan()), false), Code::not_found, "check the name");
+    expect_code(attempt(weir.create(file("no/such/directory"), written->plan()), true), Code::not_found, "check the name");
+    expect_code(attempt(weir.create("", written->plan()), true), Code::invalid, "without a name");
+    expect_code(attempt(weir.create(file("data"), written->plan(), last() ? Settings{{"plan.mode", "both"}} : Settings{}), true),
+                Code::settings, "direct, aggregate");
+    EXPECT_EQ(same(attempt(weir.open(file("data"), read->plan()), false)), Code::ok);
+    EXPECT_TRUE(back == data);
+    EXPECT_EQ(same(attempt(weir.create(file("data"), written->plan()), true)), Code::ok);
+    auto unread = weir.open(file("absent"), read->plan());
+    if (unread) expect_code(unread->close(), Code::not_found, "check the name");
+    expect_no_temporaries();
+    ASSERT_FALSE(failed_anywhere());
+  }
+}
+
+TEST_F(WrongUse, of_close_with_a_step_leaves_what_was_there) {
+  prepare(file("data"), pattern_file(1, 10));
+  Context weir{MPI_COMM_WORLD};
+  auto opened = create(weir), another = weir.create(file("another"));
+  auto step = opened->declare(block());
+  ASSERT_EQ(same(step), Code::ok);
+  expect_code(another->close(*step), Code::invalid, "pass a step of this file");
+  EXPECT_EQ(same(another->close()), Code::ok);
+  if (!last()) {
+    EXPECT_EQ(step->write(0, Bytes(100)).message(), "");
+  }
+  expect_code(opened->close(*step), Code::invalid, "was declared and not written");
+  expect_contents(file("data"), pattern_file(1, 10));
+  expect_no_temporaries();
+  auto again = create(weir);
+  expect_still_works(*again);
+}
+
 TEST_F(WrongUse, of_a_closed_file_is_refused) {
   Context weir{MPI_COMM_WORLD};
   auto opened = create(weir);

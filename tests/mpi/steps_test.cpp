@@ -49,6 +49,34 @@ TEST_P(Steps, of_one_file_may_be_interleaved) {
   expect_contents(file("data"), pattern_file(4, first.file_size + second.file_size));
 }
 
+TEST_P(Steps, can_be_finished_by_close_after_others_were_started) {
+  Context weir = make();
+  for (const bool reuse : {false, true}) {
+    auto opened = weir.create(file("data"), small());
+    auto one = opened->declare(part().declaration());
+    ASSERT_EQ(same(one), Code::ok);
+    auto two = opened->step(one->plan(), part().file_size);
+    ASSERT_EQ(same(two), Code::ok);
+    const auto data = part().all_data(6);
+    EXPECT_EQ(give(*one, data).message(), "");
+    EXPECT_EQ(one->start().message(), "");
+    EXPECT_EQ(give(*two, data).message(), "");
+    const Status closed = opened->close(*two);
+    EXPECT_EQ(closed.message(), "");
+    EXPECT_EQ(closed.bytes(), part().file_size);
+    EXPECT_EQ(one->wait().message(), "");
+    Bytes expected = pattern_file(6, part().file_size);
+    expected.insert(expected.end(), expected.begin(), expected.end());
+    expect_contents(file("data"), expected);
+    if (!reuse) continue;
+    auto later = weir.create(file("later"), one->plan(), small());
+    auto step = later->step();
+    EXPECT_EQ(give(*step, data).message(), "");
+    EXPECT_EQ(later->close(*step).message(), "");
+    expect_contents(file("later"), pattern_file(6, part().file_size));
+  }
+}
+
 TEST_P(Steps, of_several_open_files_started_in_one_order_may_be_tested_in_others) {
   Context weir = make();
   std::vector<Result<File>> files;

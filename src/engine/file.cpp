@@ -21,6 +21,7 @@ constexpr std::uint64_t flag_replaces = 1;   // written under a temporary name f
 constexpr std::uint64_t flag_moved = 2;      // some rank's buffers were allocated anew
 constexpr std::uint64_t flag_outside = 4;    // they must be mapped
 constexpr std::uint64_t flag_too_small = 8;  // and may not be moved, since a step uses them
+constexpr std::uint64_t flag_set = 16;       // the file is the index of a set
 
 Call call_of(OpenMode mode) {
   return mode == OpenMode::create ? Call::create : mode == OpenMode::read ? Call::open : Call::update;
@@ -81,10 +82,13 @@ Status File::Impl::open_here(Call call) {
   Status result = agreed(all);
   if (all.other_call != 0) --weir.files;  // those who called something else have not counted this one
   if (result.ok() && all.vote != all.most) result = different_plans();
+  if (result.ok() && (all.flags & flag_set)) result = open_set();
+  if (result.ok() && plan_) result = check_space(*plan_);
   Arena* arena = result.ok() ? weir.take_arena(plan_ ? plan_->impl()->serial : 0) : nullptr;
   if (result.ok() && !arena) result = too_many_files();
   if (!result.ok()) {
     if (storage_ && (outcome.flags & flag_replaces)) (void)system->remove(work);  // a temporary file, never the target
+    if (set_) set_->discard(false);
     return result;
   }
   replaces_ = (all.flags & flag_replaces) != 0;
@@ -102,19 +106,30 @@ Status File::Impl::attempt_open(Call call, Outcome& outcome) try {
   if (plan_)
     if (Status status = check_plan(*plan_); !status.ok()) return status;
   outcome.vote = outcome.most = plan_ ? plan_->impl()->serial : 0;
-  if (settings.text("plan.files") != "shared")
-    return problem(Code::unsupported, "cannot write sub-files yet", "set plan.files to shared");
   auto made = make_storage_system(settings.text("storage.kind"), async_choice(settings, *weir.team),
                                   settings.text("storage.fault"), weir.team->rank());
   if (!made) return made.status();
   system = std::move(*made);
   target = work = path;
+  if (mode == OpenMode::create && settings.text("plan.files") != "shared") return create_set(outcome);
   if (weir.team->rank() != 0) return {};
-  if (mode == OpenMode::create && settings.text("storage.kind") == "posix") {
+  const bool posix = settings.text("storage.kind") == "posix";
+  if (mode != OpenMode::create && posix && FileSet::is_at(path)) {
+    if (mode == OpenMode::update)
+      return problem(Code::unsupported, fmt::format("cannot update '{}': it is a set of sub-files", path), "create it anew");
+    auto index = FileSet::load(*system, path);
+    if (!index) return index.status();
+    index_ = std::move(*index);
+    outcome.flags |= flag_set;
+    return {};
+  }
+  if (mode == OpenMode::create && posix) {
     target = work = resolved(path);
     if (settings.flag("storage.replace") && replaceable(target)) {
       work = temporary_name(target, weir.id, serial);
       outcome.flags |= flag_replaces;
+    } else {
+      OldSet{*system, target}.remove(*system);
     }
   }
   auto opened = system->open(work, mode);
@@ -125,11 +140,46 @@ Status File::Impl::attempt_open(Call call, Outcome& outcome) try {
   return problem(Code::no_memory, "cannot open a file: out of memory");
 }
 
+Status File::Impl::create_set(Outcome& outcome) {
+  Context::Impl& weir = *context;
+  const std::string& kind = settings.text("storage.kind");
+  if (kind == "memory")
+    return problem(Code::unsupported, fmt::format("cannot create '{}' as sub-files: storage.kind is memory, which ranks do "
+                                                  "not share", path), "set plan.files to shared, or storage.kind to posix");
+  target = kind == "posix" ? resolved(path) : path;
+  if (kind == "posix" && !replaceable(target))
+    return problem(Code::exists, fmt::format("cannot create '{}' as sub-files: it is not a plain file", path),
+                   "name a plain file, or set plan.files to shared");
+  work = temporary_name(target, weir.id, serial);
+  outcome.flags |= flag_replaces;
+  FileGroups groups = FileGroups::of(settings.text("plan.files"), weir.team->nodes());
+  set_ = std::make_unique<FileSet>(*weir.team, *system, std::move(groups), target,
+                                   XXH3_64bits_withSeed(&serial, sizeof serial, weir.id));
+  auto opened = set_->open();
+  if (!opened) return opened.status();
+  storage_ = std::move(*opened);
+  return {};
+}
+
+Status File::Impl::open_set() {
+  Outcome outcome;
+  outcome.call = call_id(Call::open, serial);
+  auto index = FileSet::share(*context->team, index_, outcome, path);
+  index_ = {};
+  if (!index) return index.status();
+  set_ = std::make_unique<FileSet>(*context->team, *system, std::move(*index), path);
+  return {};
+}
+
+LazyStorage::Place File::Impl::place_of(std::uint64_t offset) const {
+  return set_ ? Place{set_->name_at(offset), set_->inside(offset)} : Place{path, offset};
+}
+
 Storage* File::Impl::get() noexcept {
   if (storage_ || !open_error_.ok()) return storage_.get();
   try {
     if (replaces()) work = temporary_name(resolved(path), context->id, serial);
-    auto opened = system->open(work, mode == OpenMode::create ? OpenMode::update : mode);
+    auto opened = set_ ? set_->open() : system->open(work, mode == OpenMode::create ? OpenMode::update : mode);
     if (opened) storage_ = std::move(*opened);
     else open_error_ = opened.status();
   } catch (const std::bad_alloc&) {
@@ -145,6 +195,10 @@ Status File::Impl::check_open(const char* action) const {
 }
 
 Result<Step> File::Impl::declare(const Declaration& declaration) {
+  return declare([&] { return RankDeclaration::of(declaration); });
+}
+
+Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>& declared) {
   if (Status status = check_open("declare for"); !status.ok()) return status;
   Context::Impl& weir = *context;
   const double start = now();
@@ -159,13 +213,14 @@ Result<Step> File::Impl::declare(const Declaration& declaration) {
     const std::uint64_t elsewhere = weir.memory_in_use() - arenas.back()->planned_buffers();
     request.limits.memory = request.limits.memory > elsewhere ? request.limits.memory - elsewhere : 0;
     if (weir.team->rank() == 0) request.storage = system->traits(work);
-    own = RankDeclaration::of(declaration);
+    own = declared();
     if (own) {
       const std::string circumstances =
-          fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(request.direction), request.limits.memory,
+          fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(request.direction), request.limits.memory,
                       request.limits.buffer_size, request.limits.buffers, request.limits.aggregators,
                       request.limits.alignment, static_cast<int>(request.limits.mode), request.limits.chunk,
-                      request.storage.file_system, request.storage.kind, request.storage.block, request.storage.stripe);
+                      request.storage.file_system, request.storage.kind, request.storage.block, request.storage.stripe,
+                      set_ ? set_->space() : 0);
       key = XXH3_64bits_withSeed(circumstances.data(), circumstances.size(), own->hash());
     }
   } catch (const std::bad_alloc&) {
@@ -184,6 +239,11 @@ Result<Step> File::Impl::declare(const Declaration& declaration) {
                                "close some, or raise plan.memory"), weir.team->rank());
   hooks.ready = [&](const RankPlan& plan, Outcome& outcome) { reserve(*arena, plan.layout, outcome); };
   weir.drain();
+  SetPlan set_plan;
+  if (set_) {
+    if (Status status = set_->place(own, hooks.outcome, set_plan); !status.ok()) return status;
+    request.files = set_->groups();
+  }
   auto made = plan_together(*weir.team, std::move(own), request, hooks);
   if (!made) return made.status();
   if (!*made) return step_of(known->second, 0);
@@ -191,6 +251,7 @@ Result<Step> File::Impl::declare(const Declaration& declaration) {
   weir.team->trim();
   auto impl = std::make_shared<Plan::Impl>();
   impl->plan = std::move(**made);
+  impl->set = std::move(set_plan);
   impl->team = weir.team;
   impl->serial = ++weir.plan_count;
   impl->seconds = now() - start;
@@ -198,8 +259,17 @@ Result<Step> File::Impl::declare(const Declaration& declaration) {
   weir.plans.insert_or_assign(key, plan);
   auto settled = settle(arena, *impl, flags);
   if (!settled) return settled.status();
+  return new_step(plan, **settled, 0);
+}
+
+Result<Step> File::Impl::new_step(const Plan& plan, Arena& arena, std::uint64_t shift) {
+  if (set_) {
+    auto at = set_->begin(plan, shift);
+    if (!at) return at.status();
+    shift = *at;
+  }
   ++steps;
-  return Step{std::make_shared<Step::Impl>(shared_from_this(), plan, **settled, 0)};
+  return Step{std::make_shared<Step::Impl>(shared_from_this(), plan, arena, shift)};
 }
 
 Status File::Impl::check_plan(const Plan& plan) const {
@@ -213,11 +283,18 @@ Status File::Impl::check_plan(const Plan& plan) const {
   return {};
 }
 
+Status File::Impl::check_space(const Plan& plan) const {
+  if (plan.impl()->set.space == (set_ ? set_->space() : 0)) return {};
+  return problem(Code::invalid, fmt::format("cannot use this plan in '{}': it was made for other sub-files", path),
+                 "declare for this file, or open it with the plan.files that the plan was made with");
+}
+
 Result<Step> File::Impl::step(const Plan& plan, std::uint64_t shift) {
   if (Status status = check_open("take a step in"); !status.ok()) return status;
   Outcome outcome;
   Status mine = check_plan(plan);
   outcome.vote = outcome.most = mine.ok() ? plan.impl()->serial : 0;
+  if (mine.ok()) mine = check_space(plan);
   if (mine.ok()) mine = check_idle();
   outcome.fail(mine, context->team->rank());
   const Outcome& all = context->agree(outcome, Call::step, serial);
@@ -241,10 +318,12 @@ Status File::Impl::check_idle() const {
 }
 
 Result<Step> File::Impl::step_of(const Plan& plan, std::uint64_t shift) {
+  // Elsewhere in a set lies something else, in other pieces.
+  if (set_ && !set_->writes() && shift != 0)
+    return declare([&] { return plan.impl()->set.declared.moved(shift); });
   auto arena = arena_for(*plan.impl());
   if (!arena) return arena.status();
-  ++steps;
-  return Step{std::make_shared<Step::Impl>(shared_from_this(), plan, **arena, shift)};
+  return new_step(plan, **arena, shift);
 }
 
 void File::Impl::reserve(Arena& arena, const Layout& layout, Outcome& outcome) noexcept {
@@ -321,8 +400,9 @@ Status File::Impl::close() {
   closed = true;
   const bool durable = mode != OpenMode::read && settings.text("storage.durability") == "durable";
   Status mine;
+  if (set_ && set_->writes() && get()) mine = set_->seal(*storage_);
   if (durable && storage_)
-    if (const int error = storage_->sync()) mine = storage_problem(error, "sync", path);
+    if (const int error = storage_->sync(); error != 0 && mine.ok()) mine = storage_problem(error, "sync", path);
   if (storage_)
     if (const int error = storage_->close(); error != 0 && mine.ok() && mode != OpenMode::read)
       mine = storage_problem(error, "close", path);
@@ -335,6 +415,11 @@ Status File::Impl::close() {
     Outcome outcome;
     outcome.fail(mine, weir.team->rank());
     outcome.call = call_id(Call::close, serial);
+    if (set_) {
+      const Status collected = set_->collect(outcome);
+      if (collected.code() == Code::mismatch && weir.team->result().other_call != 0) return closed = false, collected;
+      outcome.fail(collected, weir.team->rank());
+    }
     status = agreed(weir.team->agree_then(outcome, [&](Outcome& all) {
       if (all.other_call == 0) all.fail(install(all.code == 0, durable), 0);
     }));
@@ -348,13 +433,21 @@ Status File::Impl::close() {
 }
 
 Status File::Impl::install(bool complete, bool durable) noexcept {
+  if (set_) {
+    Status status = complete ? set_->install(work, target, durable) : Status{};
+    if (!complete || !status.ok()) set_->discard(true);
+    return status.ok() && complete && durable ? system->sync_directory(target) : status;
+  }
   if (replaces() && !complete) (void)system->remove(work);
   if (!complete) return {};
-  if (replaces())
+  if (replaces()) {
+    const OldSet old{*system, target};
     if (Status status = system->rename(work, target); !status.ok()) {
       (void)system->remove(work);
       return status;
     }
+    old.remove(*system);
+  }
   return durable ? system->sync_directory(target) : Status{};
 }
 
@@ -363,6 +456,7 @@ void File::Impl::abandon() noexcept {
   std::fprintf(stderr, "weir: '%s' was not closed, so %s\n", path.c_str(),
                replaces() ? "it is not there; what was there before is untouched" : "it may not be complete");
   storage_.reset();
+  if (set_) return set_->discard(false);
   if (replaces() && context->team->rank() == 0) (void)system->remove(work);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include <weir/weir.hpp>
 
@@ -17,6 +18,12 @@ class LazyStorage {
   /// The open file, or null when it cannot be opened: then `error` tells why.
   virtual Storage* get() noexcept = 0;
   [[nodiscard]] virtual const Status& error() const noexcept = 0;
+  /// The name of the file, or of the sub-file, that has an offset, and the offset in it.
+  struct Place {
+    std::string name;
+    std::uint64_t offset;
+  };
+  [[nodiscard]] virtual Place place_of(std::uint64_t offset) const = 0;
 };
 
 /// What the parts of a rank share while they carry out a plan.

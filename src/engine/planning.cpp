@@ -208,7 +208,8 @@ Result<LaidOut> lay_out_together(Team& team, Result<RankDeclaration>& declaratio
   attempt(outcome, team.rank(), [&]() -> Status {
     if (!declaration) return declaration.status();
     Announcement{declaration->outline_hash(), declaration->shapes.size(), declaration->variables.size(),
-                 declaration->hash(), Footprint::of(*declaration, footprint_limit(team.size())), request.storage}
+                 declaration->hash(), Footprint::of(*declaration, footprint_limit(team.size()), request.files),
+                 request.storage}
         .write(mine);
     abroad = mine.data().size();
     if (outcome.vote == 0) declaration->write(mine);

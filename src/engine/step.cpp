@@ -148,6 +148,7 @@ void Step::Impl::conclude() noexcept {
   last_.buffer_bytes = ArenaShape::of(own().layout, pass_.team.nodes(), pass_.team.rank()).data_bytes();
   if (result_.ok() == failed_before_) file_->failed_steps += result_.ok() ? std::size_t(-1) : 1;
   failed_before_ = !result_.ok();
+  if (result_.ok()) file_->stored(plan_, pass_.shift);
   file_->forget_open_error();
   state_ = State::over;
   if (file_->context->explains)

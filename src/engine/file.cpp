@@ -263,13 +263,11 @@ Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>&
 }
 
 Result<Step> File::Impl::new_step(const Plan& plan, Arena& arena, std::uint64_t shift) {
-  if (set_) {
-    auto at = set_->begin(plan, shift);
-    if (!at) return at.status();
-    shift = *at;
-  }
+  Result<StepPlace> place{StepPlace{shift, 0}};
+  if (set_) place = set_->begin(plan, shift);
+  if (!place) return place.status();
   ++steps;
-  return Step{std::make_shared<Step::Impl>(shared_from_this(), plan, arena, shift)};
+  return Step{std::make_shared<Step::Impl>(shared_from_this(), plan, arena, *place)};
 }
 
 Status File::Impl::check_plan(const Plan& plan) const {

@@ -38,9 +38,9 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
     open_error_ = {};
     if (set_) set_->forget_problem();
   }
-  /// A pass over a step that was placed at `shift` has succeeded.
-  void stored(const Plan& plan, std::uint64_t shift) noexcept {
-    if (set_) set_->stored(plan, shift);
+  /// A pass over a step of this section has succeeded.
+  void stored(std::size_t section) noexcept {
+    if (set_) set_->stored(section);
   }
 
   Result<Step> declare(const Declaration& declaration);

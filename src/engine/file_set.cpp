@@ -132,22 +132,22 @@ Status FileSet::place(Result<RankDeclaration>& own, Outcome outcome, SetPlan& pl
   return {};
 }
 
-Result<std::uint64_t> FileSet::begin(const Plan& plan, std::uint64_t shift) {
-  if (!writes()) return std::uint64_t{0};
-  for (const Section& section : sections_)
-    if (section.plan.impl()->serial == plan.impl()->serial && section.shift == shift) return section.at;
+Result<StepPlace> FileSet::begin(const Plan& plan, std::uint64_t shift) {
+  if (!writes()) return StepPlace{};
+  for (std::size_t s = 0; s < sections_.size(); ++s)
+    if (sections_[s].plan.impl()->serial == plan.impl()->serial && sections_[s].shift == shift)
+      return StepPlace{sections_[s].at, s};
   const std::uint64_t alignment = plan.impl()->plan.layout.placement.alignment;
   const std::uint64_t at = (end_ + alignment - 1) / alignment * alignment;
   if (at > files_.space.room() / 2)
     return problem(Code::too_large, fmt::format("cannot take a step in '{}': its sub-file would be too large", path_));
   sections_.push_back({plan, shift, at, 0});
   end_ = at + plan.impl()->set.section_bytes;
-  return at;
+  return StepPlace{at, sections_.size() - 1};
 }
 
-void FileSet::stored(const Plan& plan, std::uint64_t at) noexcept {
-  for (Section& section : sections_)
-    if (section.plan.impl()->serial == plan.impl()->serial && section.at == at) section.order = ++passes_;
+void FileSet::stored(std::size_t section) noexcept {
+  if (writes()) sections_[section].order = ++passes_;
 }
 
 Status FileSet::seal(Storage& storage) {

@@ -12,6 +12,12 @@
 
 namespace weir {
 
+/// Where the data of a step goes.
+struct StepPlace {
+  std::uint64_t shift = 0;  ///< of the plan's offsets
+  std::size_t section = 0;  ///< of a set
+};
+
 /// What is different about a file that is a set of sub-files and an index under the file's name.
 ///
 /// While a set is written only its sub-files exist. The index appears at `install`, when all of them are complete.
@@ -47,9 +53,10 @@ class FileSet {
   /// on all ranks. When reading, what cannot be found is an error in `own`.
   Status place(Result<RankDeclaration>& own, Outcome outcome, SetPlan& plan) const;
   /// The place of a step in this rank's sub-file: a new one, unless one of the same plan and shift was begun before.
-  Result<std::uint64_t> begin(const Plan& plan, std::uint64_t shift);
-  /// A pass over the step that began there was stored.
-  void stored(const Plan& plan, std::uint64_t at) noexcept;
+  /// Local, the same sections on all ranks.
+  Result<StepPlace> begin(const Plan& plan, std::uint64_t shift);
+  /// A pass over the section was stored.
+  void stored(std::size_t section) noexcept;
 
   /// Writes the mark at the end of this rank's sub-file, if it is the one to do so.
   Status seal(Storage& storage);

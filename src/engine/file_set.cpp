@@ -4,10 +4,12 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 
 #include "core/errors.hpp"
+#include "core/units.hpp"
 #include "storage/storage_problem.hpp"
 
 namespace weir {
@@ -122,14 +124,21 @@ Status FileSet::place(Result<RankDeclaration>& own, Outcome outcome, SetPlan& pl
     for (const int rank : members[file]) {
       if (rank == team_.rank()) plan.rank_at = bytes;
       if (__builtin_add_overflow(bytes, all[rank].bytes, &bytes) || bytes > files_.space.room() / 2)
-        return problem(Code::too_large, fmt::format("cannot declare for '{}': sub-file {} would be too large", path_, file),
-                       "let fewer ranks share a sub-file, or write plan.files=shared");
+        return too_large();
     }
+    plan.most_bytes = std::max(plan.most_bytes, bytes);
     if (file == own_file()) plan.section_bytes = bytes;
   }
   plan.declared = std::move(*own);
   own = packed_from(plan.declared, files_.space.base(own_file()) + plan.rank_at);
   return {};
+}
+
+Status FileSet::too_large() const {
+  return problem(Code::too_large,
+                 fmt::format("cannot put so much into '{}': each of {} sub-files can have {}", path_, files_.space.files,
+                             format_bytes(files_.space.room())),
+                 "write several files, or set plan.files to shared");
 }
 
 Result<StepPlace> FileSet::begin(const Plan& plan, std::uint64_t shift) {
@@ -139,8 +148,9 @@ Result<StepPlace> FileSet::begin(const Plan& plan, std::uint64_t shift) {
       return StepPlace{sections_[s].at, s};
   const std::uint64_t alignment = plan.impl()->plan.layout.placement.alignment;
   const std::uint64_t at = (end_ + alignment - 1) / alignment * alignment;
-  if (at > files_.space.room() / 2)
-    return problem(Code::too_large, fmt::format("cannot take a step in '{}': its sub-file would be too large", path_));
+  const std::uint64_t most = most_ + alignment + plan.impl()->set.most_bytes;
+  if (most > files_.space.room()) return too_large();
+  most_ = most;
   sections_.push_back({plan, shift, at, 0});
   end_ = at + plan.impl()->set.section_bytes;
   return StepPlace{at, sections_.size() - 1};

@@ -74,6 +74,7 @@ class FileSet {
     std::uint64_t order;  // of the last pass that was stored; 0 for none
   };
   [[nodiscard]] bool makes_file() const noexcept;
+  [[nodiscard]] Status too_large() const;
   [[nodiscard]] std::uint32_t own_file() const noexcept { return static_cast<std::uint32_t>(files_.space.group_of[team_.rank()]); }
   /// Sections with data, in the order in which they were finished.
   [[nodiscard]] std::vector<const Section*> finished() const;
@@ -89,7 +90,8 @@ class FileSet {
   Status problem_;
   bool made_ = false;
   std::vector<Section> sections_;
-  std::uint64_t end_ = 0;  // of the data in this rank's sub-file
+  std::uint64_t end_ = 0;   // of the data in this rank's sub-file
+  std::uint64_t most_ = 0;  // that the data of any sub-file can reach: the same on all ranks
   std::uint64_t passes_ = 0;
   std::vector<std::byte> index_;  // on rank 0, after `collect`
 };

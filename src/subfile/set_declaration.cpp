@@ -11,13 +11,13 @@
 namespace weir {
 
 void SetPlan::write(Writer& out) const {
-  for (const std::uint64_t value : {space, rank_at, section_bytes}) out.put(value);
+  for (const std::uint64_t value : {space, rank_at, section_bytes, most_bytes}) out.put(value);
   declared.write(out);
 }
 
 SetPlan SetPlan::read(Reader& in) {
   SetPlan plan;
-  for (std::uint64_t* value : {&plan.space, &plan.rank_at, &plan.section_bytes}) *value = in.get<std::uint64_t>();
+  for (std::uint64_t* value : {&plan.space, &plan.rank_at, &plan.section_bytes, &plan.most_bytes}) *value = in.get<std::uint64_t>();
   plan.declared = RankDeclaration::read(in);
   return plan;
 }

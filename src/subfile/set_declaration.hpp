@@ -14,6 +14,7 @@ struct SetPlan {
   RankDeclaration declared;         ///< as the program said it
   std::uint64_t rank_at = 0;        ///< writing: where this rank's stretch begins in a section
   std::uint64_t section_bytes = 0;  ///< writing: of a section in this rank's sub-file
+  std::uint64_t most_bytes = 0;     ///< writing: of a section in the sub-file that has the most
 
   void write(Writer& out) const;
   static SetPlan read(Reader& in);

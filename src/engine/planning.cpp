@@ -198,6 +198,7 @@ struct LaidOut {
   std::span<const std::byte> layout;
   Blobs declarations;  ///< of this node's ranks
   bool known = false;  ///< all ranks know the same plan already
+  bool again = false;  ///< only some do, and have not told their pieces
 };
 
 Result<LaidOut> lay_out_together(Team& team, Result<RankDeclaration>& declaration, PlanRequest& request,
@@ -219,6 +220,7 @@ Result<LaidOut> lay_out_together(Team& team, Result<RankDeclaration>& declaratio
   if (!blobs) return agreed(team.result());
   if (Status status = agreed(team.result()); !status.ok()) return status;
   if (team.result().vote != 0 && team.result().vote == team.result().most) return LaidOut{{}, {}, true};
+  if (team.result().most != 0) return LaidOut{{}, {}, false, true};
 
   LaidOut result;
   Writer layout;
@@ -267,6 +269,11 @@ Result<std::optional<RankPlan>> plan_together(Team& team, Result<RankDeclaration
   request.nodes = &team.nodes();
   auto laid_out = lay_out_together(team, declaration, request, hooks);
   if (!laid_out) return laid_out.status();
+  if (laid_out->again) {
+    PlanningHooks forgetful = hooks;
+    forgetful.outcome.vote = forgetful.outcome.most = 0;
+    return plan_together(team, std::move(declaration), request, forgetful);
+  }
   if (laid_out->known) return std::optional<RankPlan>{};
   auto plan = make_own_part(team, declaration, laid_out->layout, laid_out->declarations, hooks);
   if (!plan) return plan.status();

@@ -398,7 +398,7 @@ Status File::Impl::close() {
   closed = true;
   const bool durable = mode != OpenMode::read && settings.text("storage.durability") == "durable";
   Status mine;
-  if (set_ && set_->writes() && get()) mine = set_->seal(*storage_);
+  if (set_ && set_->writes()) mine = get() ? set_->seal(*storage_) : open_error_;
   if (durable && storage_)
     if (const int error = storage_->sync(); error != 0 && mine.ok()) mine = storage_problem(error, "sync", path);
   if (storage_)

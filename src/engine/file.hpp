@@ -31,7 +31,9 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   ~Impl() override;
 
   Storage* get() noexcept override;
-  [[nodiscard]] const Status& error() const noexcept override { return set_ ? set_->open_problem() : open_error_; }
+  [[nodiscard]] const Status& error() const noexcept override {
+    return set_ && open_error_.ok() ? set_->open_problem() : open_error_;
+  }
   [[nodiscard]] Place place_of(std::uint64_t offset) const override;
   /// A pass is over: the next one may try again to open the file.
   void forget_open_error() noexcept {

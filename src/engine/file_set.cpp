@@ -174,7 +174,8 @@ void FileSet::discard(bool all) noexcept try {
 OldSet::OldSet(StorageSystem& system, const std::string& path) noexcept try {
   if (!FileSet::is_at(path)) return;
   if (auto content = FileSet::load(system, path))
-    if (auto index = SetIndex::decoded(*content, path)) files_ = sub_files_of(*index, path);
+    if (auto index = SetIndex::decoded(*content, path))
+      if (std::filesystem::path{path}.filename() == index->stem) files_ = sub_files_of(*index, path);
 } catch (const std::exception&) {
 }
 

@@ -96,7 +96,8 @@ class FileSet {
   std::vector<std::byte> index_;  // on rank 0, after `collect`
 };
 
-/// Removes the sub-files of the set whose index is at `path`, if there is one.
+/// The sub-files of the set whose index is at `path`, if there is one. Those of an index that was copied or renamed are
+/// left alone: another name may still need them.
 class OldSet {
  public:
   OldSet(StorageSystem& system, const std::string& path) noexcept;

@@ -1,5 +1,7 @@
 #include "plan/layout.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace weir {
@@ -212,6 +214,7 @@ Layout make_layout(std::span<const Footprint> footprints, const Demand& demand, 
     layout.placement.aggregators.insert(layout.placement.aggregators.end(), aggregators[file].begin(),
                                         aggregators[file].end());
   }
+  layout.placement.why += fmt::format("; at least one aggregator for each sub-file, {} in all", layout.domains.size());
   return layout;
 }
 

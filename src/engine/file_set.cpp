@@ -55,6 +55,7 @@ FileSet::FileSet(Team& team, StorageSystem& system, SetIndex index, const std::s
 }
 
 bool FileSet::is_at(const std::string& path) noexcept try {
+  if (!std::filesystem::is_regular_file(path)) return false;  // reading from others may wait, or take something away
   std::array<char, SetIndex::recognised_by> beginning{};
   std::ifstream in{path, std::ios::binary};
   in.read(beginning.data(), beginning.size());

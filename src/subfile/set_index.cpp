@@ -13,8 +13,8 @@ namespace weir {
 
 namespace {
 
-constexpr std::array<char, 7> magic{'w', 'e', 'i', 'r', 's', 'e', 't'};
-constexpr char version = '1';
+/// The last character is the version.
+constexpr std::array<char, SetIndex::recognised_by> magic{'w', 'e', 'i', 'r', 's', 'e', 't', '1'};
 constexpr std::uint64_t largest_offset = std::uint64_t{1} << 63;
 
 std::uint64_t zigzag(std::int64_t value) {
@@ -200,8 +200,7 @@ std::uint64_t SetIndex::layout_hash() const {
 
 std::vector<std::byte> SetIndex::encoded() const {
   Writer out;
-  out.put(magic);
-  out.put(version);
+  for (const char letter : magic) out.put(letter);
   out.put(id);
   out.put(stem);
   write_layout(out);
@@ -210,7 +209,7 @@ std::vector<std::byte> SetIndex::encoded() const {
 }
 
 bool SetIndex::recognises(std::span<const std::byte> beginning) noexcept {
-  return beginning.size() >= recognised_by && std::memcmp(beginning.data(), magic.data(), magic.size()) == 0;
+  return beginning.size() >= recognised_by && std::memcmp(beginning.data(), magic.data(), magic.size() - 1) == 0;
 }
 
 Result<SetIndex> SetIndex::decoded(std::span<const std::byte> bytes, const std::string& path) {
@@ -224,10 +223,9 @@ Result<SetIndex> SetIndex::decoded(std::span<const std::byte> bytes, const std::
   if (!recognises(bytes) || bytes.size() < recognised_by + sizeof hash) return not_whole();
   const auto body = bytes.first(bytes.size() - sizeof hash);
   std::memcpy(&hash, body.data() + body.size(), sizeof hash);
-  Reader in{body};
-  in.get<std::array<char, magic.size()>>();
   if (hash != XXH3_64bits(body.data(), body.size())) return not_whole();
-  if (in.get<char>() != version)
+  Reader in{body};
+  if (in.get<std::remove_cv_t<decltype(magic)>>() != magic)
     return damaged("it is an index of sub-files of another version", "read it with the Weir that wrote it");
   SetIndex index;
   index.id = in.get<std::uint64_t>();

@@ -56,6 +56,11 @@ Status different_plans() {
   return problem(Code::mismatch, "cannot take a step: the ranks brought different plans", "pass the same plan on all ranks");
 }
 
+Status different_files(const std::string& path) {
+  return problem(Code::mismatch, fmt::format("cannot open '{}': the ranks have different settings of plan.files", path),
+                 "set it to the same value on all ranks");
+}
+
 }  // namespace
 
 Result<std::shared_ptr<File::Impl>> File::Impl::open(std::shared_ptr<Context::Impl> context, const std::string& path,
@@ -81,6 +86,7 @@ Status File::Impl::open_here(Call call) {
   const Outcome& all = weir.agree(outcome, call, serial);
   Status result = agreed(all);
   if (all.other_call != 0) --weir.files;  // those who called something else have not counted this one
+  if (result.ok() && all.vote >> 32 != all.most >> 32) result = different_files(path);
   if (result.ok() && all.vote != all.most) result = different_plans();
   if (result.ok() && (all.flags & flag_set)) result = open_set();
   if (result.ok() && plan_) result = check_space(*plan_);
@@ -105,18 +111,21 @@ Status File::Impl::attempt_open(Call call, Outcome& outcome) try {
   settings = std::move(*resolved_settings);
   if (plan_)
     if (Status status = check_plan(*plan_); !status.ok()) return status;
-  outcome.vote = outcome.most = plan_ ? plan_->impl()->serial : 0;
+  const std::string& files = settings.text("plan.files");
+  outcome.vote = outcome.most = std::uint64_t{XXH32(files.data(), files.size(), 0)} << 32 |
+                                (plan_ ? plan_->impl()->serial & 0xffffffff : 0);
   auto made = make_storage_system(settings.text("storage.kind"), async_choice(settings, *weir.team),
                                   settings.text("storage.fault"), weir.team->rank());
   if (!made) return made.status();
   system = std::move(*made);
   target = work = path;
-  if (mode == OpenMode::create && settings.text("plan.files") != "shared") return create_set(outcome);
+  if (mode == OpenMode::create && files != "shared") return create_set(outcome);
   if (weir.team->rank() != 0) return {};
   const bool posix = settings.text("storage.kind") == "posix";
   if (mode != OpenMode::create && posix && FileSet::is_at(path)) {
     if (mode == OpenMode::update)
-      return problem(Code::unsupported, fmt::format("cannot update '{}': it is a set of sub-files", path), "create it anew");
+      return problem(Code::unsupported, fmt::format("cannot update '{}': it is a set of sub-files", path),
+                     "create it anew");
     auto index = FileSet::load(*system, path);
     if (!index) return index.status();
     index_ = std::move(*index);
@@ -144,8 +153,9 @@ Status File::Impl::create_set(Outcome& outcome) {
   Context::Impl& weir = *context;
   const std::string& kind = settings.text("storage.kind");
   if (kind == "memory")
-    return problem(Code::unsupported, fmt::format("cannot create '{}' as sub-files: storage.kind is memory, which ranks do "
-                                                  "not share", path), "set plan.files to shared, or storage.kind to posix");
+    return problem(Code::unsupported,
+                   fmt::format("cannot create '{}' as sub-files: ranks do not share storage.kind memory", path),
+                   "set plan.files to shared, or storage.kind to posix");
   target = kind == "posix" ? resolved(path) : path;
   if (kind == "posix" && !replaceable(target))
     return problem(Code::exists, fmt::format("cannot create '{}' as sub-files: it is not a plain file", path),
@@ -216,8 +226,8 @@ Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>&
     own = declared();
     if (own) {
       const std::string circumstances =
-          fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(request.direction), request.limits.memory,
-                      request.limits.buffer_size, request.limits.buffers, request.limits.aggregators,
+          fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(request.direction),
+                      request.limits.memory, request.limits.buffer_size, request.limits.buffers, request.limits.aggregators,
                       request.limits.alignment, static_cast<int>(request.limits.mode), request.limits.chunk,
                       request.storage.file_system, request.storage.kind, request.storage.block, request.storage.stripe,
                       set_ ? set_->space() : 0);
@@ -400,7 +410,8 @@ Status File::Impl::close() {
   Status mine;
   if (set_ && set_->writes()) mine = get() ? set_->seal(*storage_) : open_error_;
   if (durable && storage_)
-    if (const int error = storage_->sync(); error != 0 && mine.ok()) mine = storage_problem(error, "sync", path);
+    if (const int error = storage_->sync(); error != 0 && mine.ok())
+      mine = storage_problem(error, "sync", path);
   if (storage_)
     if (const int error = storage_->close(); error != 0 && mine.ok() && mode != OpenMode::read)
       mine = storage_problem(error, "close", path);

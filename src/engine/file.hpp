@@ -84,12 +84,12 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   Status install(bool complete, bool durable) noexcept;
   void abandon() noexcept;
 
+  std::unique_ptr<FileSet> set_;  // for sub-files; outlives their storage
   std::unique_ptr<Storage> storage_;
   Status open_error_;
   Settings given_;
   std::optional<Plan> plan_;  // the one it was opened with
   bool replaces_ = false;
-  std::unique_ptr<FileSet> set_;  // for sub-files
   std::vector<std::byte> index_;  // on rank 0, while a set is opened
 };
 

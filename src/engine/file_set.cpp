@@ -28,14 +28,14 @@ SubFiles sub_files_of(const SetIndex& index, const std::string& path) {
 
 /// What ranks tell one another before they write: how much, and that they mean the same.
 struct Told {
-  std::uint64_t bytes, outline, variables, shapes;
+  std::uint64_t bytes, outline, variables;  // the outline counts decompositions too
 };
 
 Status check_same(const std::vector<Told>& all) {
   for (std::size_t rank = 1; rank < all.size(); ++rank)
-    if (all[rank].outline != all[0].outline || all[rank].variables != all[0].variables || all[rank].shapes != all[0].shapes)
+    if (all[rank].outline != all[0].outline || all[rank].variables != all[0].variables)
       return problem(Code::mismatch,
-                     fmt::format("cannot declare: rank {} has other variables, decompositions or places than rank 0", rank),
+                     fmt::format("cannot declare: rank {} has other variables or decompositions than rank 0", rank),
                      "declare the same variables on every rank, with the same decomposition and place; a rank with no "
                      "part in one gives it no pieces");
   return {};
@@ -107,12 +107,16 @@ Status FileSet::place(Result<RankDeclaration>& own, Outcome outcome, SetPlan& pl
   if (!writes()) {
     if (!own) return {};
     plan.declared = *own;
-    own = lookup_->find(plan.declared, path_);
+    try {
+      own = lookup_->find(plan.declared, path_);
+    } catch (const std::bad_alloc&) {
+      own = problem(Code::no_memory, fmt::format("cannot find pieces of '{}': out of memory", path_));
+    }
     return {};
   }
   outcome.fail(own.status(), team_.rank());
   Writer told;
-  if (own) told.put(Told{packed_bytes(*own), own->outline_hash(), own->variables.size(), own->shapes.size()});
+  if (own) told.put(Told{packed_bytes(*own), own->outline_hash(), own->variables.size()});
   auto blobs = team_.gather(told.data(), outcome);
   if (Status status = agreed(team_.result()); !status.ok()) return status;
   if (!blobs) return blobs.status();
@@ -137,8 +141,8 @@ Status FileSet::place(Result<RankDeclaration>& own, Outcome outcome, SetPlan& pl
 
 Status FileSet::too_large() const {
   return problem(Code::too_large,
-                 fmt::format("cannot put so much into '{}': each of {} sub-files can have {}", path_, files_.space.files,
-                             format_bytes(files_.space.room())),
+                 fmt::format("cannot put so much into '{}': each of {} sub-files can have {}", path_,
+                             files_.space.files, format_bytes(files_.space.room())),
                  "write several files, or set plan.files to shared");
 }
 

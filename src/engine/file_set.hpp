@@ -75,7 +75,9 @@ class FileSet {
   };
   [[nodiscard]] bool makes_file() const noexcept;
   [[nodiscard]] Status too_large() const;
-  [[nodiscard]] std::uint32_t own_file() const noexcept { return static_cast<std::uint32_t>(files_.space.group_of[team_.rank()]); }
+  [[nodiscard]] std::uint32_t own_file() const noexcept {
+    return static_cast<std::uint32_t>(files_.space.group_of[team_.rank()]);
+  }
   /// Sections with data, in the order in which they were finished.
   [[nodiscard]] std::vector<const Section*> finished() const;
   [[nodiscard]] std::vector<std::byte> own_part() const;

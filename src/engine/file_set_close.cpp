@@ -72,8 +72,9 @@ Status FileSet::assemble(const std::vector<std::vector<std::byte>>& parts) {
       return line.pattern == section.pattern && line.shift == section.shift;
     };
     if (!std::equal(lines.begin(), lines.end(), index.sections.begin(), index.sections.end(), same))
-      return problem(Code::mismatch, fmt::format("cannot close '{}': rank {} moved its steps by other bytes than rank 0",
-                                                 path_, rank), "pass the same shift on all ranks");
+      return problem(Code::mismatch,
+                     fmt::format("cannot close '{}': rank {} moved its steps by other bytes than rank 0", path_, rank),
+                     "pass the same shift on all ranks");
     for (std::size_t s = 0; s < lines.size(); ++s) index.sections[s].file_at[file] = lines[s].at;
     for (SetIndex::Pattern& pattern : index.patterns) pattern.ranks.push_back(SetIndex::Rank::read(in));
   }

@@ -28,7 +28,7 @@ std::uint64_t FileGroups::room() const noexcept {
 std::vector<std::vector<int>> FileGroups::members(const NodeMap& nodes) const {
   std::vector<std::vector<int>> result(files);
   for (const auto& ranks : nodes.ranks_on)
-    for (const int rank : ranks) result[static_cast<std::size_t>(group_of[static_cast<std::size_t>(rank)])].push_back(rank);
+    for (const int rank : ranks) result[static_cast<std::size_t>(group_of[rank])].push_back(rank);
   return result;
 }
 

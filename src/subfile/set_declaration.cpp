@@ -17,7 +17,8 @@ void SetPlan::write(Writer& out) const {
 
 SetPlan SetPlan::read(Reader& in) {
   SetPlan plan;
-  for (std::uint64_t* value : {&plan.space, &plan.rank_at, &plan.section_bytes, &plan.most_bytes}) *value = in.get<std::uint64_t>();
+  for (std::uint64_t* value : {&plan.space, &plan.rank_at, &plan.section_bytes, &plan.most_bytes})
+    *value = in.get<std::uint64_t>();
   plan.declared = RankDeclaration::read(in);
   return plan;
 }
@@ -76,12 +77,13 @@ void SetLookup::add_hits(const PieceList& wanted, std::uint64_t at, const SetInd
     if (written.empty() || high <= at) continue;
     const std::uint64_t place =
         files_.base(rank.file) + section.file_at[rank.file] + reach_[section.pattern].variable_at[r][variable];
-    wanted.for_each(low > at ? low - at : 0, high - at, [&](std::uint64_t offset, std::uint64_t length, std::uint64_t memory) {
+    const auto look_up = [&](std::uint64_t offset, std::uint64_t length, std::uint64_t memory) {
       const std::uint64_t from = offset + at - written_at;
       written.for_each(from, from + length, [&](std::uint64_t there, std::uint64_t bytes, std::uint64_t inside) {
         found.push_back({there + written_at, bytes, memory + (there - from), place + inside, strength});
       });
-    });
+    };
+    wanted.for_each(low > at ? low - at : 0, high - at, look_up);
   }
 }
 

@@ -47,7 +47,9 @@ struct SetIndex {
   std::vector<Pattern> patterns;
   std::vector<Section> sections;
 
-  [[nodiscard]] FileGroups files() const { return FileGroups::for_reading(static_cast<std::uint32_t>(file_bytes.size())); }
+  [[nodiscard]] FileGroups files() const {
+    return FileGroups::for_reading(static_cast<std::uint32_t>(file_bytes.size()));
+  }
   /// Of everything but the names: sets with the same layout can be read by the same plan.
   [[nodiscard]] std::uint64_t layout_hash() const;
 

@@ -44,7 +44,8 @@ struct Reference {
       const auto first = std::find(written.begin() + static_cast<std::ptrdiff_t>(at), written.end(), 1);
       const auto last = std::find(first, written.end(), 0);
       if (first != last)
-        stretches.push_back({static_cast<std::uint64_t>(first - written.begin()), static_cast<std::uint64_t>(last - first)});
+        stretches.push_back({static_cast<std::uint64_t>(first - written.begin()),
+                             static_cast<std::uint64_t>(last - first)});
       at = static_cast<std::uint64_t>(last - written.begin());
     }
     RandomCase made;
@@ -123,7 +124,8 @@ class RandomSets : public World {
       std::uint64_t index = 0;
       for (const PlainPiece& piece : plain_pieces(mine, v))
         for (std::uint64_t b = 0; b < piece.length; ++b)
-          ASSERT_EQ(data[v][index++], reference.bytes[piece.offset + b]) << "variable " << v << " at " << piece.offset + b;
+          ASSERT_EQ(data[v][index++], reference.bytes[piece.offset + b])
+              << "variable " << v << " at " << piece.offset + b;
     }
     // What nobody wrote cannot be read, and all ranks say so.
     const auto hole = std::find(reference.written.begin(), reference.written.end(), 0);
@@ -181,7 +183,7 @@ class RandomSets : public World {
       SCOPED_TRACE(fmt::format("{} readers", readers));
       int reader = 0;
       MPI_Comm_rank(communicator, &reader);
-      read(context_for(readers, communicator, random), reader, path, wanted, reading, reference);
+      read(context_for(readers, communicator), reader, path, wanted, reading, reference);
     }
     MPI_Barrier(MPI_COMM_WORLD);
   }
@@ -190,7 +192,7 @@ class RandomSets : public World {
   std::map<int, std::unique_ptr<Context>> contexts_;
 
  private:
-  Context& context_for(int readers, MPI_Comm communicator, Random&) {
+  Context& context_for(int readers, MPI_Comm communicator) {
     auto& context = contexts_[readers];
     if (!context) context = std::make_unique<Context>(communicator, Settings{{"machine.ranks_per_node", "2"}});
     return *context;

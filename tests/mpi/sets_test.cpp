@@ -214,7 +214,8 @@ TEST_P(Sets, may_be_moved_and_found_through_links) {
     std::filesystem::create_directory(file("there"));
     std::filesystem::rename(file("data"), file("there/renamed"));
     for (const auto& entry : std::filesystem::directory_iterator{directory()})
-      if (entry.is_regular_file()) std::filesystem::rename(entry.path(), file("there/" + entry.path().filename().string()));
+      if (entry.is_regular_file())
+        std::filesystem::rename(entry.path(), file("there/" + entry.path().filename().string()));
     std::filesystem::create_symlink(file("there/renamed"), file("data"));
   });
   EXPECT_EQ(read(weir, part(), 1).message(), "");
@@ -306,8 +307,12 @@ TEST_P(Sets, cannot_be_updated_or_be_where_ranks_share_nothing) {
   EXPECT_EQ(same(nowhere->close()), Code::ok);
 }
 
-TEST_P(Sets, want_the_same_variables_on_every_rank) {
+TEST_P(Sets, want_the_same_files_and_variables_on_every_rank) {
   Context weir = make();
+  Settings differing = settings();
+  if (rank() == ranks() - 1) differing["plan.files"] = "shared";
+  if (ranks() > 1) expect_code(weir.create(file("data"), differing), Code::mismatch, "plan.files");
+  EXPECT_EQ(names(), std::vector<std::string>{});
   auto opened = weir.create(file("data"), settings());
   const bool last = rank() == ranks() - 1;
   Declaration more = part().declaration(), elsewhere, wrong{{~std::uint64_t{0}, last ? 5u : 0u, 0, 1}};

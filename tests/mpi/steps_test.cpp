@@ -65,8 +65,11 @@ TEST_P(Steps, may_be_declared_anew_by_some_ranks_and_known_to_others) {
   }
   EXPECT_EQ(opened->close().message(), "");
   Bytes expected = pattern_file(4, (n + 8) * block);
-  std::fill(expected.begin() + static_cast<std::ptrdiff_t>(n * block), expected.begin() + static_cast<std::ptrdiff_t>((n + 4) * block), 0);
-  std::fill(expected.begin() + static_cast<std::ptrdiff_t>((n + 5) * block), expected.begin() + static_cast<std::ptrdiff_t>((n + 7) * block), 0);
+  const auto hole = [&](std::uint64_t from, std::uint64_t blocks) {
+    std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(from * block), blocks * block, 0);
+  };
+  hole(n, 4);
+  hole(n + 5, 2);
   expect_contents(file("data"), expected);
 }
 

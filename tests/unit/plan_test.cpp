@@ -112,7 +112,7 @@ TEST(Plan, domains_of_sub_files_lie_in_one_and_belong_to_its_ranks) {
     const int count = 1 + static_cast<int>(random() % 9);
     const NodeMap nodes = NodeMap::blocks(count, 1 + static_cast<int>(random() % 4));
     const char* ways[] = {"rank", "node", "nodes:2", "nodes:100"};
-    auto request = request_for(nodes, static_cast<std::uint32_t>(random() % 6), 1 + random() % 3000, 1 + random() % 512);
+    auto request = request_for(nodes, random() % 6, 1 + random() % 3000, 1 + random() % 512);
     request.files = FileGroups::of(ways[i % 4], nodes);
     std::vector<Declaration> ranks(static_cast<std::size_t>(count));
     std::vector<std::uint64_t> ends(request.files.files, 0);

@@ -101,7 +101,8 @@ TEST(SetIndex, random_bytes_behind_a_right_beginning_never_crash) {
   for (int i = 0; i < 20000; ++i) {
     // Changed anywhere, with the checksum made right again: only the checks of the contents are left.
     std::vector<std::byte> body(whole.begin(), whole.end() - 8);
-    for (std::uint64_t n = 1 + random() % 3; n > 0; --n) body[8 + random() % (body.size() - 8)] = static_cast<std::byte>(random());
+    for (std::uint64_t n = 1 + random() % 3; n > 0; --n)
+      body[8 + random() % (body.size() - 8)] = static_cast<std::byte>(random());
     const std::uint64_t hash = XXH3_64bits(body.data(), body.size());
     const auto* tail = reinterpret_cast<const std::byte*>(&hash);
     body.insert(body.end(), tail, tail + sizeof hash);

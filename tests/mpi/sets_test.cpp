@@ -325,6 +325,11 @@ TEST_P(Sets, want_the_same_files_and_variables_on_every_rank) {
   const auto data = part().all_data(1);
   EXPECT_EQ(give(*step, data).message(), "");
   EXPECT_EQ(step->finish().message(), "");
+  if (ranks() > 1)
+    for (int turn = 0; turn < 2; ++turn)
+      expect_code((rank() == 0) == (turn == 0) ? opened->close() : opened->sync(), Code::mismatch, "same order");
+  EXPECT_EQ(give(*step, data).message(), "");
+  EXPECT_EQ(step->finish().message(), "");
   EXPECT_EQ(same(opened->close()), Code::ok);
   EXPECT_EQ(read(weir, part(), 1).message(), "");
 }

@@ -69,21 +69,30 @@ void SetLookup::add_hits(const PieceList& wanted, std::uint64_t at, const SetInd
                          std::size_t variable, std::uint64_t strength, std::vector<Hit>& found) const {
   const SetIndex::Pattern& pattern = index_.patterns[section.pattern];
   const auto& [shape, variable_at] = pattern.variables[variable];
-  const std::uint64_t written_at = variable_at + section.shift;
+  const std::uint64_t written_at = variable_at + section.shift, wanted_pieces = wanted.pieces();
   for (std::size_t r = 0; r < pattern.ranks.size(); ++r, strength += pattern.variables.size()) {
     const SetIndex::Rank& rank = pattern.ranks[r];
     const PieceList& written = rank.shapes[shape];
-    const std::uint64_t low = written_at + written.begin(), high = written_at + written.end();
-    if (written.empty() || high <= at) continue;
+    const std::uint64_t low = std::max(written_at + written.begin(), at + wanted.begin());
+    const std::uint64_t high = std::min(written_at + written.end(), at + wanted.end());
+    if (low >= high) continue;
     const std::uint64_t place =
         files_.base(rank.file) + section.file_at[rank.file] + reach_[section.pattern].variable_at[r][variable];
-    const auto look_up = [&](std::uint64_t offset, std::uint64_t length, std::uint64_t memory) {
+    const auto find_written = [&](std::uint64_t offset, std::uint64_t length, std::uint64_t memory) {
       const std::uint64_t from = offset + at - written_at;
       written.for_each(from, from + length, [&](std::uint64_t there, std::uint64_t bytes, std::uint64_t inside) {
         found.push_back({there + written_at, bytes, memory + (there - from), place + inside, strength});
       });
     };
-    wanted.for_each(low > at ? low - at : 0, high - at, look_up);
+    const auto find_wanted = [&](std::uint64_t offset, std::uint64_t length, std::uint64_t inside) {
+      const std::uint64_t from = offset + written_at - at;
+      wanted.for_each(from, from + length, [&](std::uint64_t there, std::uint64_t bytes, std::uint64_t memory) {
+        found.push_back({there + at, bytes, memory, place + inside + (there - from), strength});
+      });
+    };
+    // Those of the shorter list are searched in the longer one.
+    if (wanted_pieces < written.pieces()) wanted.for_each(low - at, high - at, find_written);
+    else written.for_each(low - written_at, high - written_at, find_wanted);
   }
 }
 

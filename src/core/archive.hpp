@@ -75,6 +75,7 @@ class Reader {
 
   [[nodiscard]] bool ok() const noexcept { return ok_; }
   [[nodiscard]] std::uint64_t position() const noexcept { return at_; }
+  [[nodiscard]] std::uint64_t remaining() const noexcept { return ok_ ? data_.size() - at_ : 0; }
   [[nodiscard]] bool at_end() const noexcept { return at_ == data_.size(); }
 
  private:

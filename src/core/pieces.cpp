@@ -117,6 +117,26 @@ PieceList PieceList::union_of(std::span<const PieceList* const> lists, Extent wi
   return packed;
 }
 
+std::optional<PieceList> PieceList::checked(std::vector<Strided> runs) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 63;
+  PieceList list;
+  std::uint64_t end = 0, before = 0;
+  for (Strided& run : runs) {
+    std::uint64_t bytes = 0, span = 0;
+    if (run.length == 0 || run.count == 0 || run.offset < end || (run.count > 1 && run.stride < run.length)) return {};
+    if (__builtin_mul_overflow(run.count, run.length, &bytes) || bytes > most || run.memory > most - bytes) return {};
+    if (__builtin_mul_overflow(run.count - 1, run.stride, &span) || __builtin_add_overflow(span, run.length, &span) ||
+        span > most || run.offset > most - span)
+      return {};
+    run.before = before;
+    before += bytes;  // cannot overflow: the runs do not overlap
+    end = run.offset + span;
+    list.runs_.push_back(run);
+  }
+  list.shrink();
+  return list;
+}
+
 void PieceList::append(std::uint64_t offset, std::uint64_t length, std::uint64_t memory) {
   if (!runs_.empty()) {
     Strided last = runs_.back();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,8 @@ class PieceList {
   static PieceList of(std::span<const Run> runs);
   /// The union of lists, packed: a piece's place in memory is the number of bytes before it.
   static PieceList union_of(std::span<const PieceList* const> lists, Extent within = everywhere);
+  /// From runs of unknown origin, whose `before` is ignored; nothing unless they are what a list can have, below 2^63.
+  static std::optional<PieceList> checked(std::vector<Strided> runs);
 
   /// Adds a piece behind all others, merging it with the last where possible.
   void append(std::uint64_t offset, std::uint64_t length, std::uint64_t memory);

@@ -35,7 +35,7 @@ const std::vector<SettingInfo> table{
     {"plan.alignment", bytes, "0",
      "the parts of aggregators start at multiples of this in the file; 0: from the storage"},
     {"plan.files", text, "shared",
-     "one file for all; one for each rank, node or N nodes is not carried out yet and refused",
+     "a created file is one for all, or a set of sub-files, one for each rank, node or N nodes, and an index",
      "shared|rank|node|nodes:N", 0, any, is_files},
     {"machine.ranks_per_node", number, "0", "pretends that nodes hold this many ranks; 0: as detected"},
     {"exchange.between_nodes", choice, "auto", "messages, or puts and gets, between nodes", "auto|two-sided|one-sided"},

@@ -20,6 +20,7 @@ constexpr std::uint64_t flag_replaces = 1;   // written under a temporary name f
 constexpr std::uint64_t flag_moved = 2;      // some rank's buffers were allocated anew
 constexpr std::uint64_t flag_outside = 4;    // they must be mapped
 constexpr std::uint64_t flag_too_small = 8;  // and may not be moved, since a step uses them
+constexpr std::uint64_t flag_set = 16;       // the file is the index of a set
 
 Call call_of(OpenMode mode) {
   return mode == OpenMode::create ? Call::create : mode == OpenMode::read ? Call::open : Call::update;
@@ -48,6 +49,11 @@ Status different_plans() {
   return problem(Code::mismatch, "cannot take a step: the ranks brought different plans", "pass the same plan on all ranks");
 }
 
+Status different_files(const std::string& path) {
+  return problem(Code::mismatch, fmt::format("cannot open '{}': the ranks have different settings of plan.files", path),
+                 "set it to the same value on all ranks");
+}
+
 }  // namespace
 
 Result<std::shared_ptr<File::Impl>> File::Impl::open(std::shared_ptr<Context::Impl> context, const std::string& path,
@@ -67,6 +73,7 @@ Result<std::shared_ptr<File::Impl>> File::Impl::open(std::shared_ptr<Context::Im
 
 bool File::Impl::opens_alone() const {
   if (!plan_ || mode == OpenMode::update || context->team->nodes().nodes() > 1 || !check_plan(*plan_).ok()) return false;
+  if (plan_->impl()->set.space != 0 || context->file_settings->files != "shared" || given_.contains("plan.files")) return false;
   const Layout& layout = plan_->impl()->plan.layout;
   const bool rank_0_stores = layout.domains.size() == 1 && layout.domains[0].aggregator == 0;
   return mode == OpenMode::read || (layout.placement.mode == Mode::aggregate && rank_0_stores);
@@ -79,6 +86,7 @@ Status File::Impl::open_alone(Call call) {
   arenas.push_back(arena);
   Outcome outcome;
   opening_ = attempt_open(call, outcome);
+  if (outcome.flags & flag_set) opening_ = other_space();
   replaces_ = (outcome.flags & flag_replaces) != 0;
   confirmed_ = false;
   ++weir.unconfirmed;
@@ -106,11 +114,15 @@ Status File::Impl::open_together(Call call) {
   const Outcome& all = weir.agree(outcome, call, serial);
   Status result = agreed(all);
   if (all.other_call != 0) --weir.files;  // those who called something else have not counted this one
+  if (result.ok() && all.vote >> 32 != all.most >> 32) result = different_files(path);
   if (result.ok() && all.vote != all.most) result = different_plans();
+  if (result.ok() && (all.flags & flag_set)) result = open_set();
+  if (result.ok() && plan_) result = check_space(*plan_);
   Arena* arena = result.ok() ? weir.take_arena(plan_ ? plan_->impl()->serial : 0) : nullptr;
   if (result.ok() && !arena) result = too_many_files();
   if (!result.ok()) {
     if (storage_ && (outcome.flags & flag_replaces)) (void)settings->system->remove(work);  // a temporary file, never the target
+    if (set_) set_->discard(false);
     return result;
   }
   replaces_ = (all.flags & flag_replaces) != 0;
@@ -132,16 +144,28 @@ Status File::Impl::attempt_open(Call call, Outcome& outcome) try {
   }
   if (plan_)
     if (Status status = check_plan(*plan_); !status.ok()) return status;
-  outcome.vote = outcome.most = plan_ ? plan_->impl()->serial : 0;
-  if (settings->files != "shared")
-    return problem(Code::unsupported, "cannot write sub-files yet", "set plan.files to shared");
+  outcome.vote = outcome.most = std::uint64_t{XXH32(settings->files.data(), settings->files.size(), 0)} << 32 |
+                                (plan_ ? plan_->impl()->serial & 0xffffffff : 0);
+  if (mode == OpenMode::create && settings->files != "shared") return create_set(outcome);
   if (weir.team->rank() != 0) return {};
   target = work = path;
+  if (mode != OpenMode::create && settings->posix && FileSet::is_at(path)) {
+    if (mode == OpenMode::update)
+      return problem(Code::unsupported, fmt::format("cannot update '{}': it is a set of sub-files", path),
+                     "create it anew");
+    auto index = FileSet::load(*settings->system, path);
+    if (!index) return index.status();
+    index_ = std::move(*index);
+    outcome.flags |= flag_set;
+    return {};
+  }
   if (mode == OpenMode::create && settings->posix) {
     target = work = resolved(path);
     if (settings->replace && replaceable(target)) {
       work = temporary_name(target, weir.id, serial);
       outcome.flags |= flag_replaces;
+    } else {
+      OldSet{*settings->system, target}.remove(*settings->system);
     }
   }
   auto opened = settings->system->open(work, mode);
@@ -152,6 +176,41 @@ Status File::Impl::attempt_open(Call call, Outcome& outcome) try {
   return problem(Code::no_memory, "cannot open a file: out of memory");
 }
 
+Status File::Impl::create_set(Outcome& outcome) {
+  Context::Impl& weir = *context;
+  if (settings->memory)
+    return problem(Code::unsupported,
+                   fmt::format("cannot create '{}' as sub-files: ranks do not share storage.kind memory", path),
+                   "set plan.files to shared, or storage.kind to posix");
+  target = settings->posix ? resolved(path) : path;
+  if (settings->posix && !replaceable(target))
+    return problem(Code::exists, fmt::format("cannot create '{}' as sub-files: it is not a plain file", path),
+                   "name a plain file, or set plan.files to shared");
+  work = temporary_name(target, weir.id, serial);
+  outcome.flags |= flag_replaces;
+  FileGroups groups = FileGroups::of(settings->files, weir.team->nodes());
+  set_ = std::make_unique<FileSet>(*weir.team, *settings->system, std::move(groups), target,
+                                   XXH3_64bits_withSeed(&serial, sizeof serial, weir.id));
+  auto opened = set_->open();
+  if (!opened) return opened.status();
+  storage_ = std::move(*opened);
+  return {};
+}
+
+Status File::Impl::open_set() {
+  Outcome outcome;
+  outcome.call = call_id(Call::open, serial);
+  auto index = FileSet::share(*context->team, index_, outcome, path);
+  index_ = {};
+  if (!index) return index.status();
+  set_ = std::make_unique<FileSet>(*context->team, *settings->system, std::move(*index), path);
+  return {};
+}
+
+LazyStorage::Place File::Impl::place_of(std::uint64_t offset) const {
+  return set_ ? Place{set_->name_at(offset), set_->inside(offset)} : Place{path, offset};
+}
+
 Storage* File::Impl::get() noexcept {
   if (storage_ || !open_error_.ok()) return storage_.get();
   try {
@@ -160,7 +219,7 @@ Storage* File::Impl::get() noexcept {
       return nullptr;
     }
     work = replaces() ? temporary_name(resolved(path), context->id, serial) : path;
-    auto opened = settings->system->open(work, mode == OpenMode::create ? OpenMode::update : mode);
+    auto opened = set_ ? set_->open() : settings->system->open(work, mode == OpenMode::create ? OpenMode::update : mode);
     if (opened) storage_ = std::move(*opened);
     else open_error_ = opened.status();
   } catch (const std::bad_alloc&) {
@@ -177,6 +236,10 @@ Status File::Impl::check_open(const char* action) const {
 }
 
 Result<Step> File::Impl::declare(const Declaration& declaration) {
+  return declare([&] { return RankDeclaration::of(declaration); });
+}
+
+Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>& declared) {
   if (Status status = check_open("declare for"); !status.ok()) return status;
   Context::Impl& weir = *context;
   const double start = now();
@@ -191,13 +254,14 @@ Result<Step> File::Impl::declare(const Declaration& declaration) {
     const std::uint64_t elsewhere = weir.memory_in_use() - arenas.back()->planned_buffers();
     request.limits.memory = request.limits.memory > elsewhere ? request.limits.memory - elsewhere : 0;
     if (weir.team->rank() == 0) request.storage = settings->system->traits(work);
-    own = RankDeclaration::of(declaration);
+    own = declared();
     if (own) {
       const std::string circumstances =
-          fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(request.direction), request.limits.memory,
-                      request.limits.buffer_size, request.limits.buffers, request.limits.aggregators,
+          fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(request.direction),
+                      request.limits.memory, request.limits.buffer_size, request.limits.buffers, request.limits.aggregators,
                       request.limits.alignment, static_cast<int>(request.limits.mode), request.limits.chunk,
-                      request.storage.file_system, request.storage.kind, request.storage.block, request.storage.stripe);
+                      request.storage.file_system, request.storage.kind, request.storage.block, request.storage.stripe,
+                      set_ ? set_->space() : 0);
       key = XXH3_64bits_withSeed(circumstances.data(), circumstances.size(), own->hash());
     }
   } catch (const std::bad_alloc&) {
@@ -217,6 +281,11 @@ Result<Step> File::Impl::declare(const Declaration& declaration) {
                                                             "plan.memory ({} B)", path, settings->limits.memory),
                                "close some, or raise plan.memory"), weir.team->rank());
   hooks.ready = [&](const RankPlan& plan, Outcome& outcome) { reserve(*arena, plan.layout, outcome); };
+  SetPlan set_plan;
+  if (set_) {
+    if (Status status = set_->place(own, hooks.outcome, set_plan); !status.ok()) return status;
+    request.files = set_->groups();
+  }
   auto made = plan_together(*weir.team, std::move(own), request, hooks);
   if (weir.team->result().other_call == 0) confirm();
   if (!made) return made.status();
@@ -225,6 +294,7 @@ Result<Step> File::Impl::declare(const Declaration& declaration) {
   weir.team->trim();
   auto impl = std::make_shared<Plan::Impl>();
   impl->plan = std::move(**made);
+  impl->set = std::move(set_plan);
   impl->team = weir.team;
   impl->serial = ++weir.plan_count;
   impl->seconds = now() - start;
@@ -232,8 +302,15 @@ Result<Step> File::Impl::declare(const Declaration& declaration) {
   weir.plans.insert_or_assign(key, plan);
   auto settled = settle(arena, *impl, flags);
   if (!settled) return settled.status();
+  return new_step(plan, **settled, 0);
+}
+
+Result<Step> File::Impl::new_step(const Plan& plan, Arena& arena, std::uint64_t shift) {
+  Result<StepPlace> place{StepPlace{shift, 0}};
+  if (set_) place = set_->begin(plan, shift);
+  if (!place) return place.status();
   ++steps;
-  return Step{std::make_shared<Step::Impl>(shared_from_this(), plan, **settled, 0)};
+  return Step{std::make_shared<Step::Impl>(shared_from_this(), plan, arena, *place)};
 }
 
 Status File::Impl::check_plan(const Plan& plan) const {
@@ -247,11 +324,21 @@ Status File::Impl::check_plan(const Plan& plan) const {
   return {};
 }
 
+Status File::Impl::check_space(const Plan& plan) const {
+  return plan.impl()->set.space == (set_ ? set_->space() : 0) ? Status{} : other_space();
+}
+
+Status File::Impl::other_space() const {
+  return problem(Code::invalid, fmt::format("cannot use this plan in '{}': it was made for other sub-files", path),
+                 "declare for this file, or open it with the plan.files that the plan was made with");
+}
+
 Result<Step> File::Impl::step(const Plan& plan, std::uint64_t shift) {
   if (Status status = check_open("take a step in"); !status.ok()) return status;
   Outcome outcome;
   Status mine = check_plan(plan);
   outcome.vote = outcome.most = mine.ok() ? plan.impl()->serial : 0;
+  if (mine.ok()) mine = check_space(plan);
   if (mine.ok()) mine = check_idle();
   outcome.fail(mine, context->team->rank());
   const Outcome& all = agree(outcome, Call::step);
@@ -275,10 +362,12 @@ Status File::Impl::check_idle() const {
 }
 
 Result<Step> File::Impl::step_of(const Plan& plan, std::uint64_t shift) {
+  // Elsewhere in a set lies something else, in other pieces.
+  if (set_ && !set_->writes() && shift != 0)
+    return declare([&] { return plan.impl()->set.declared.moved(shift); });
   auto arena = arena_for(*plan.impl());
   if (!arena) return arena.status();
-  ++steps;
-  return Step{std::make_shared<Step::Impl>(shared_from_this(), plan, **arena, shift)};
+  return new_step(plan, **arena, shift);
 }
 
 void File::Impl::reserve(Arena& arena, const Layout& layout, Outcome& outcome) noexcept {
@@ -368,7 +457,7 @@ Status File::Impl::close(Step::Impl& last) {
   if (last.file() != this)
     return problem(Code::invalid, fmt::format("cannot close '{}': the step belongs to another file", path),
                    "pass a step of this file");
-  if (mode == OpenMode::read) {
+  if (mode == OpenMode::read || set_) {
     const Status finished = last.start();
     const Status status = finished.ok() ? last.wait() : finished;
     const Status ended = close();
@@ -384,6 +473,7 @@ Status File::Impl::close_together(Outcome outcome, Step::Impl* last) {
   closed = true;
   const bool durable = mode != OpenMode::read && settings->durable;
   outcome.fail(opening_, weir.team->rank());
+  if (set_ && set_->writes()) outcome.fail(get() ? set_->seal(*storage_) : open_error_, weir.team->rank());
   const auto note = [&](int error, const char* action) {
     if (error != 0 && mode != OpenMode::read) outcome.fail(storage_problem(error, action, path), weir.team->rank());
   };
@@ -396,6 +486,11 @@ Status File::Impl::close_together(Outcome outcome, Step::Impl* last) {
                  weir.team->rank());
   Status status;
   if (mode != OpenMode::read || !confirmed_) {
+    if (set_ && mode != OpenMode::read) {
+      const Status collected = set_->collect(outcome);
+      if (collected.code() == Code::mismatch && weir.team->result().other_call != 0) return closed = false, collected;
+      outcome.fail(collected, weir.team->rank());
+    }
     status = agreed(weir.team->agree_then(outcome, [&](Outcome& all) {
       if (all.other_call == 0) all.fail(install(all.code == 0, durable), 0);
     }));
@@ -411,13 +506,21 @@ Status File::Impl::close_together(Outcome outcome, Step::Impl* last) {
 }
 
 Status File::Impl::install(bool complete, bool durable) noexcept {
+  if (set_) {
+    Status status = complete ? set_->install(work, target, durable) : Status{};
+    if (!complete || !status.ok()) set_->discard(true);
+    return status.ok() && complete && durable ? settings->system->sync_directory(target) : status;
+  }
   if (replaces() && !complete) (void)settings->system->remove(work);
   if (!complete) return {};
-  if (replaces())
+  if (replaces()) {
+    const OldSet old{*settings->system, target};
     if (Status status = settings->system->rename(work, target); !status.ok()) {
       (void)settings->system->remove(work);
       return status;
     }
+    old.remove(*settings->system);
+  }
   return durable ? settings->system->sync_directory(target) : Status{};
 }
 
@@ -427,6 +530,7 @@ void File::Impl::abandon() noexcept {
   std::fprintf(stderr, "weir: '%s' was not closed, so %s\n", path.c_str(),
                replaces() ? "it is not there; what was there before is untouched" : "it may not be complete");
   storage_.reset();
+  if (set_) return set_->discard(false);
   if (replaces() && context->team->rank() == 0) (void)settings->system->remove(work);
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "engine/context.hpp"
+#include "engine/file_set.hpp"
 #include "engine/pass.hpp"
 
 namespace weir {
@@ -28,10 +30,20 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   ~Impl() override;
 
   Storage* get() noexcept override;
-  [[nodiscard]] const Status& error() const noexcept override { return open_error_; }
+  [[nodiscard]] const Status& error() const noexcept override {
+    return set_ && open_error_.ok() ? set_->open_problem() : open_error_;
+  }
   [[nodiscard]] bool fresh() const noexcept override { return mode == OpenMode::create; }
+  [[nodiscard]] Place place_of(std::uint64_t offset) const override;
   /// A pass is over: the next one may try again to open the file.
-  void forget_open_error() noexcept { open_error_ = {}; }
+  void forget_open_error() noexcept {
+    open_error_ = {};
+    if (set_) set_->forget_problem();
+  }
+  /// A pass over a step of this section has succeeded.
+  void stored(std::size_t section) noexcept {
+    if (set_) set_->stored(section);
+  }
 
   Result<Step> declare(const Declaration& declaration);
   Result<Step> step(const Plan& plan, std::uint64_t shift);
@@ -64,8 +76,17 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   const Outcome& agree(Outcome outcome, Call call);
   /// Closes this rank's part, adding to the outcome, and meets all ranks.
   Status close_together(Outcome outcome, Step::Impl* last);
+  /// Local: a new set of sub-files.
+  Status create_set(Outcome& outcome);
+  /// Rank 0 has found a set: all get its index. Collective.
+  Status open_set();
+  Result<Step> declare(const std::function<Result<RankDeclaration>()>& declared);
+  Result<Step> new_step(const Plan& plan, Arena& arena, std::uint64_t shift);
   Result<Step> step_of(const Plan& plan, std::uint64_t shift);
   [[nodiscard]] Status check_plan(const Plan& plan) const;
+  /// That the plan is for such sub-files as this file has.
+  [[nodiscard]] Status check_space(const Plan& plan) const;
+  [[nodiscard]] Status other_space() const;
   /// Buffers fit for a plan on every rank. Collective.
   Result<Arena*> arena_for(const Plan::Impl& plan);
   /// Local: makes an arena large enough, or says in the outcome's flags why not.
@@ -77,6 +98,7 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   Status install(bool complete, bool durable) noexcept;
   void abandon() noexcept;
 
+  std::unique_ptr<FileSet> set_;  // for sub-files; outlives their storage
   std::unique_ptr<Storage> storage_;
   Status open_error_;
   Status opening_;
@@ -84,6 +106,7 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   Settings given_;
   std::optional<Plan> plan_;  // the one it was opened with
   bool replaces_ = false;
+  std::vector<std::byte> index_;  // on rank 0, while a set is opened
 };
 
 }  // namespace weir

@@ -9,6 +9,7 @@ Result<std::shared_ptr<const FileSettings>> FileSettings::of(const ResolvedSetti
   made->limits = PlanLimits::of(settings);
   made->files = settings.text("plan.files");
   made->posix = settings.text("storage.kind") == "posix";
+  made->memory = settings.text("storage.kind") == "memory";
   made->replace = settings.flag("storage.replace");
   made->durable = settings.text("storage.durability") == "durable";
   made->one_sided = settings.text("exchange.between_nodes") == "one-sided";

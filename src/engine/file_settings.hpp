@@ -15,6 +15,7 @@ struct FileSettings {
   PlanLimits limits;
   std::string files;  ///< plan.files
   bool posix = true;
+  bool memory = false;
   bool replace = true;
   bool durable = false;
   bool one_sided = false;

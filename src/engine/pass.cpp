@@ -28,7 +28,9 @@ std::string_view remedy(Code code) {
 
 void Pass::fail_io(const Io& io) noexcept {
   if (failed()) return;
+  if (!storage.error().ok()) return fail(storage.error());
   try {
+    const auto [name, offset] = storage.place_of(io.offset);
     const bool write = io.kind == Io::Kind::write;
     const int world = team.size();
     const std::string who = world > 1 ? fmt::format("\n      [rank {} of {}; the other ranks return the same error]",
@@ -37,10 +39,10 @@ void Pass::fail_io(const Io& io) noexcept {
       return fail({Code::end_of_file,
                    fmt::format("weir: cannot read {} at offset {} of '{}': the file ends after {}\n"
                                "      declare only what was written{}",
-                               format_bytes(io.length), io.offset, path, format_bytes(io.offset + io.done), who)});
+                               format_bytes(io.length), offset, name, format_bytes(offset + io.done), who)});
     const Code code = code_of(io.error);
-    fail({code, fmt::format("weir: cannot {} '{}': {} after {} of {} at offset {}{}{}{}", write ? "write" : "read", path,
-                            reason_of(io.error), format_bytes(io.done), format_bytes(io.length), io.offset,
+    fail({code, fmt::format("weir: cannot {} '{}': {} after {} of {} at offset {}{}{}{}", write ? "write" : "read", name,
+                            reason_of(io.error), format_bytes(io.done), format_bytes(io.length), offset,
                             remedy(code).empty() ? "" : "\n      ", remedy(code), who)});
   } catch (const std::bad_alloc&) {
     fail({io.error ? code_of(io.error) : Code::end_of_file, {}});

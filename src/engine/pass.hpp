@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include <weir/weir.hpp>
 
@@ -19,6 +20,12 @@ class LazyStorage {
   [[nodiscard]] virtual const Status& error() const noexcept = 0;
   /// Whether it was empty when it was opened.
   [[nodiscard]] virtual bool fresh() const noexcept = 0;
+  /// The name of the file, or of the sub-file, that has an offset, and the offset in it.
+  struct Place {
+    std::string name;
+    std::uint64_t offset;
+  };
+  [[nodiscard]] virtual Place place_of(std::uint64_t offset) const = 0;
 };
 
 /// What the parts of a rank share while they carry out a plan.

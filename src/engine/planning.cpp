@@ -196,8 +196,6 @@ Result<RankPlan> make_own_part(Team& team, Result<RankDeclaration>& declaration,
   return plan;
 }
 
-bool known(const Outcome& all) { return all.vote != 0 && all.vote == all.most; }
-
 /// The layout, in its written form, made of the announcements of all ranks.
 Result<std::vector<std::byte>> lay_out(const Team::Posts& posts, PlanRequest& request) {
   std::vector<Announcement> all;
@@ -215,9 +213,13 @@ Result<std::vector<std::byte>> lay_out(const Team::Posts& posts, PlanRequest& re
   return layout.data();
 }
 
-/// Announces, lets the first rank of each node work out the layout, and makes this rank's part of it; nothing when all
-/// ranks know the same plan already.
-Result<std::optional<RankPlan>> plan_once(Team& team, Result<RankDeclaration>& declaration, PlanRequest& request,
+struct Planned {
+  std::optional<RankPlan> made;  ///< nothing when all ranks know the same plan already
+  bool again = false;            ///< or when only some do, and have not told their pieces
+};
+
+/// Announces, lets the first rank of each node work out the layout, and makes this rank's part of it.
+Result<Planned> plan_once(Team& team, Result<RankDeclaration>& declaration, PlanRequest& request,
                                           const PlanningHooks& hooks) {
   Outcome outcome = hooks.outcome;
   Writer mine;
@@ -225,18 +227,19 @@ Result<std::optional<RankPlan>> plan_once(Team& team, Result<RankDeclaration>& d
   attempt(outcome, team.rank(), [&]() -> Status {
     if (!declaration) return declaration.status();
     Announcement{declaration->outline_hash(), declaration->shapes.size(), declaration->variables.size(),
-                 declaration->hash(), Footprint::of(*declaration, footprint_limit(team.size())), request.storage}
+                 declaration->hash(), Footprint::of(*declaration, footprint_limit(team.size()), request.files),
+                 request.storage}
         .write(mine);
     abroad = mine.data().size();
     if (outcome.vote == 0) declaration->write(mine);
     return {};
   });
   const auto make = [&](const Team::Posts& posts, const Outcome& all) {
-    return known(all) ? Result<std::vector<std::byte>>{std::vector<std::byte>{}} : lay_out(posts, request);
+    return all.most != 0 ? Result<std::vector<std::byte>>{std::vector<std::byte>{}} : lay_out(posts, request);
   };
   auto shared = team.gather_and_share(mine.data(), outcome, abroad, make);
   if (!shared) return agreed(team.result());
-  if (shared->bytes.empty() && shared->mine.ok()) return std::optional<RankPlan>{};
+  if (team.result().most != 0) return Planned{{}, team.result().vote != team.result().most};
   PlanningHooks more = hooks;
   more.outcome.fail(shared->mine, team.rank());
   const auto find_blobs = [&]() -> Result<Blobs> {
@@ -248,7 +251,7 @@ Result<std::optional<RankPlan>> plan_once(Team& team, Result<RankDeclaration>& d
   };
   auto plan = make_own_part(team, declaration, shared->bytes, find_blobs, more);
   if (!plan) return plan.status();
-  return std::optional{std::move(*plan)};
+  return Planned{std::move(*plan)};
 }
 
 }  // namespace
@@ -271,12 +274,19 @@ Result<std::optional<RankPlan>> plan_together(Team& team, Result<RankDeclaration
                                               const PlanningHooks& hooks) {
   request.nodes = &team.nodes();
   auto plan = plan_once(team, declaration, request, hooks);
-  if (!plan || !*plan || !(*plan)->overlap) return plan;
+  if (!plan) return plan.status();
+  if (plan->again) {
+    PlanningHooks forgetful = hooks;
+    forgetful.outcome.vote = forgetful.outcome.most = 0;
+    plan = plan_once(team, declaration, request, forgetful);
+    if (!plan) return plan.status();
+  }
+  if (!plan->made || !plan->made->overlap) return std::move(plan->made);
 
   PlanningHooks again = hooks;
   again.outcome.vote = again.outcome.most = 0;
   Writer mine;
-  attempt(again.outcome, team.rank(), [&]() -> Status { return (*plan)->declaration.write(mine), Status{}; });
+  attempt(again.outcome, team.rank(), [&]() -> Status { return plan->made->declaration.write(mine), Status{}; });
   auto blobs = team.gather(mine.data(), again.outcome);
   if (!blobs) return blobs.status();
   Result<RankDeclaration> trimmed{Status{}};
@@ -286,10 +296,12 @@ Result<std::optional<RankPlan>> plan_together(Team& team, Result<RankDeclaration
       Reader in{(*blobs)[rank]};
       stronger.push_back(RankDeclaration::read(in));
     }
-    trimmed = without_overlaps((*plan)->declaration, stronger);
+    trimmed = without_overlaps(plan->made->declaration, stronger);
     return {};
   });
-  return plan_once(team, trimmed, request, again);
+  plan = plan_once(team, trimmed, request, again);
+  if (!plan) return plan.status();
+  return std::move(plan->made);
 }
 
 }  // namespace weir

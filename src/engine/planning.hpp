@@ -8,12 +8,14 @@
 
 #include "exchange/team.hpp"
 #include "plan/plan.hpp"
+#include "subfile/set_declaration.hpp"
 
 namespace weir {
 
 /// A plan as a program holds it.
 struct Plan::Impl {
   RankPlan plan;
+  SetPlan set;  ///< for plans of sub-files
   std::shared_ptr<Team> team;
   std::uint64_t serial = 0;  ///< the same on all ranks: which of the context's plans it is
   double seconds = 0;        ///< that planning took on this rank

@@ -15,9 +15,10 @@ namespace {
 
 constexpr std::array<char, 8> magic{'w', 'e', 'i', 'r', 'p', 'l', 'n', '2'};
 
-void write_rank(Writer& out, const RankPlan& plan) {
-  plan.declaration.write(out);
-  out.put(plan.variable_bytes);
+void write_rank(Writer& out, const Plan::Impl& impl) {
+  impl.plan.declaration.write(out);
+  out.put(impl.plan.variable_bytes);
+  impl.set.write(out);
 }
 
 Status write_file(const std::string& path, const std::vector<std::byte>& content) {
@@ -44,6 +45,7 @@ struct Saved {
   std::vector<std::byte> layout;
   RankDeclaration declaration;
   std::vector<std::uint64_t> variable_bytes;
+  SetPlan set;
 };
 
 Result<Saved> read_saved(const std::string& path, const Team& team) {
@@ -73,6 +75,7 @@ Result<Saved> read_saved(const std::string& path, const Team& team) {
     Reader inner{blob};
     saved.declaration = RankDeclaration::read(inner);
     saved.variable_bytes = inner.vector<std::uint64_t>();
+    saved.set = SetPlan::read(inner);
     if (!inner.ok()) return damaged();
   }
   if (!in.ok()) return damaged();
@@ -85,7 +88,7 @@ Status Plan::save(const std::string& path) const {
   if (Status status = check_mpi(); !status.ok()) return status;
   Team& team = *impl_->team;
   Writer mine;
-  write_rank(mine, impl_->plan);
+  write_rank(mine, *impl_);
   Outcome outcome;
   outcome.call = call_id(Call::save, 0);
   auto all = team.gather(mine.data(), outcome);
@@ -113,6 +116,7 @@ Result<Plan> Context::load_plan(const std::string& path) {
   auto made = std::make_shared<Plan::Impl>();
   made->plan = std::move(*plan);
   made->plan.variable_bytes = std::move(saved->variable_bytes);
+  made->set = std::move(saved->set);
   made->team = impl_->team;
   made->serial = ++impl_->plan_count;
   return Plan{made};

@@ -28,11 +28,12 @@ std::unique_ptr<Link> make_link(const File::Impl& file, const RankPlan& plan, co
 
 }  // namespace
 
-Step::Impl::Impl(std::shared_ptr<File::Impl> file, Plan plan, Arena& arena, std::uint64_t shift)
+Step::Impl::Impl(std::shared_ptr<File::Impl> file, Plan plan, Arena& arena, StepPlace place)
     : file_{std::move(file)},
       plan_{std::move(plan)},
+      section_{place.section},
       link_{make_link(*file_, own(), arena)},
-      pass_{*file_->context->team, own(), arena, *file_, shift, file_->path, link_.get(), {}, {}},
+      pass_{*file_->context->team, own(), arena, *file_, place.shift, file_->path, link_.get(), {}, {}},
       memory_(own().declaration.variables.size()) {
   if (own().layout.placement.mode == Mode::direct) {
     direct_.emplace(pass_);
@@ -151,6 +152,7 @@ void Step::Impl::conclude() noexcept {
   last_.buffer_bytes = ArenaShape::of(own().layout, pass_.team.nodes(), pass_.team.rank()).data_bytes();
   if (result_.ok() == failed_before_) file_->failed_steps += result_.ok() ? std::size_t(-1) : 1;
   failed_before_ = !result_.ok();
+  if (result_.ok()) file_->stored(section_);
   file_->forget_open_error();
   file_->confirm();
   held_ = false;

@@ -13,7 +13,7 @@
 namespace weir {
 
 struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
-  Impl(std::shared_ptr<File::Impl> file, Plan plan, Arena& arena, std::uint64_t shift);
+  Impl(std::shared_ptr<File::Impl> file, Plan plan, Arena& arena, StepPlace place);
   ~Impl();
 
   Status give(int variable, std::byte* data, std::uint64_t bytes, Direction direction);
@@ -60,6 +60,7 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
 
   std::shared_ptr<File::Impl> file_;
   Plan plan_;
+  std::size_t section_;
   std::unique_ptr<Link> link_;
   Pass pass_;
   std::optional<Contributor> contributor_;

@@ -9,11 +9,25 @@ namespace {
 
 using Entry = Footprint::Entry;
 
-/// Pieces that start in the same cell of the file become one entry.
-std::vector<Entry> coarse(const PieceList& list, std::size_t limit) {
+/// From the first to the last piece, without the void between sub-files.
+std::uint64_t reach(const PieceList& list, const FileGroups& files) {
+  if (files.shared()) return list.end() - list.begin();
+  std::uint64_t total = 0;
+  for (std::uint64_t at = list.begin(); at < list.end();) {
+    const std::uint64_t next = files.base(files.file_at(at)) + files.room();
+    const std::uint64_t before = list.bytes_before(next);
+    total += list.offset_at(before - 1) + 1 - at;
+    at = before < list.bytes() ? list.offset_at(before) : list.end();
+  }
+  return total;
+}
+
+/// Pieces that start in the same cell of the file become one entry; cells of one sub-file are not those of another.
+std::vector<Entry> coarse(const PieceList& list, std::size_t limit, const FileGroups& files) {
   std::vector<Entry> entries;
   const bool few = list.pieces() <= limit;
-  const std::uint64_t cell = few ? 1 : std::bit_ceil(std::max<std::uint64_t>(4096, (list.end() - list.begin()) / limit));
+  const std::uint64_t wanted = few ? 1 : std::bit_ceil(std::max<std::uint64_t>(4096, reach(list, files) / limit));
+  const std::uint64_t cell = files.shared() ? wanted : std::min(wanted, files.room());
   std::uint64_t last_cell = 0;
   list.for_each([&](std::uint64_t offset, std::uint64_t length, std::uint64_t) {
     const std::uint64_t here = offset / cell;
@@ -33,14 +47,14 @@ std::vector<Entry> coarse(const PieceList& list, std::size_t limit) {
 
 }  // namespace
 
-Footprint Footprint::of(const RankDeclaration& declaration, std::size_t limit) {
+Footprint Footprint::of(const RankDeclaration& declaration, std::size_t limit, const FileGroups& files) {
   Footprint result;
   result.bytes = declaration.bytes();
   result.pieces = declaration.piece_count();
   const bool few = result.pieces <= limit;
   const std::size_t share = std::max<std::size_t>(1, few ? limit : limit / std::max<std::size_t>(1, declaration.variables.size()));
   std::vector<std::vector<Entry>> shapes;
-  for (const PieceList& shape : declaration.shapes) shapes.push_back(coarse(shape, share));
+  for (const PieceList& shape : declaration.shapes) shapes.push_back(coarse(shape, share, files));
   for (const auto& variable : declaration.variables)
     for (Entry entry : shapes[variable.shape]) {
       entry.offset += variable.at;

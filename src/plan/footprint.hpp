@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "plan/file_groups.hpp"
 #include "plan/rank_declaration.hpp"
 
 namespace weir {
@@ -19,8 +20,8 @@ struct Footprint {
   std::uint64_t bytes = 0;
   std::uint64_t pieces = 0;
 
-  /// At most about `limit` entries and one a variable.
-  static Footprint of(const RankDeclaration& declaration, std::size_t limit);
+  /// At most about `limit` entries and one a variable and sub-file.
+  static Footprint of(const RankDeclaration& declaration, std::size_t limit, const FileGroups& files = {});
 };
 
 }  // namespace weir

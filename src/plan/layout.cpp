@@ -1,5 +1,7 @@
 #include "plan/layout.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace weir {
@@ -29,8 +31,8 @@ std::vector<Entry> merged(std::span<const Footprint> footprints) {
   return all;
 }
 
-std::vector<Segment> segments_of(const std::vector<Entry>& entries) {
-  std::vector<Segment> segments;
+/// Adds the entries' segments behind those that are there; a gap longer than `gap_kept` is between the two.
+void add_segments(std::vector<Segment>& segments, const std::vector<Entry>& entries) {
   for (const Entry& entry : entries) {
     if (segments.empty() || entry.offset > segments.back().file_end() + gap_kept) {
       const std::uint64_t packed = segments.empty() ? 0 : segments.back().packed_end();
@@ -39,7 +41,6 @@ std::vector<Segment> segments_of(const std::vector<Entry>& entries) {
       segments.back().span = entry.end() - segments.back().file;
     }
   }
-  return segments;
 }
 
 /// File offsets that cut the declared bytes into `parts` equal shares, by a sweep over the entries' densities.
@@ -146,6 +147,8 @@ void each_field(Kept& layout, Visit&& visit) {
   visit(layout.placement.alignment);
   visit(layout.placement.chunk);
   visit(layout.placement.why);
+  visit(layout.files.files);
+  visit(layout.files.group_of);
   visit(layout.segments);
   visit(layout.cuts);
   visit(layout.domains);
@@ -166,34 +169,58 @@ Layout Layout::read(Reader& in) {
   return layout;
 }
 
-Layout make_layout(std::span<const Footprint> footprints, const Demand& demand, const Placement& placement) {
-  Layout layout;
-  layout.direction = demand.direction;
-  layout.placement = placement;
-  layout.bytes = demand.bytes;
-  layout.pieces = demand.pieces;
-  if (placement.mode == Mode::direct) return layout;
-  const std::vector<Entry> entries = merged(footprints);
-  if (entries.empty()) return layout;
-  layout.segments = segments_of(entries);
+namespace {
 
-  std::vector<std::uint64_t> bounds{0};
-  for (std::uint64_t share : equal_shares(entries, placement.aggregators.size()))
+/// Divides what lies in `entries`, behind everything laid out before, among `aggregators`.
+void add_domains(Layout& layout, const std::vector<Entry>& entries, std::span<const int> aggregators) {
+  if (entries.empty()) return;
+  if (layout.cuts.empty()) layout.cuts.push_back(0);
+  add_segments(layout.segments, entries);
+
+  std::vector<std::uint64_t> bounds{layout.cuts.back()};
+  for (std::uint64_t share : equal_shares(entries, aggregators.size()))
     bounds.push_back(std::max(bounds.back(), aligned(layout, layout.to_packed(share))));
   bounds.push_back(layout.segments.back().packed_end());
 
-  layout.cuts.push_back(0);
   for (std::size_t d = 0; d + 1 < bounds.size(); ++d) {
     if (bounds[d] == bounds[d + 1]) continue;
     const auto first = static_cast<std::uint32_t>(layout.windows());
     while (layout.cuts.back() < bounds[d + 1]) {
       const std::uint64_t begin = layout.cuts.back();
       const std::uint64_t left = bounds[d + 1] - begin;
-      layout.cuts.push_back(left <= placement.buffer_size ? bounds[d + 1]
-                                                          : window_end(layout, begin, begin + placement.buffer_size));
+      const std::uint64_t most = layout.placement.buffer_size;
+      layout.cuts.push_back(left <= most ? bounds[d + 1] : window_end(layout, begin, begin + most));
     }
-    layout.domains.push_back({placement.aggregators[d], first, static_cast<std::uint32_t>(layout.windows()) - first});
+    layout.domains.push_back({aggregators[d], first, static_cast<std::uint32_t>(layout.windows()) - first});
   }
+}
+
+}  // namespace
+
+Layout make_layout(std::span<const Footprint> footprints, const Demand& demand, const Placement& placement,
+                   const FileGroups& files) {
+  Layout layout;
+  layout.direction = demand.direction;
+  layout.placement = placement;
+  layout.files = files;
+  layout.bytes = demand.bytes;
+  layout.pieces = demand.pieces;
+  if (placement.mode == Mode::direct) return layout;
+  if (files.group_of.empty()) {
+    add_domains(layout, merged(footprints), placement.aggregators);
+    return layout;
+  }
+  layout.placement.aggregators.clear();
+  std::vector<std::vector<Footprint>> by_file(files.files);
+  for (std::size_t rank = 0; rank < footprints.size(); ++rank)
+    by_file[static_cast<std::size_t>(files.group_of[rank])].push_back(footprints[rank]);
+  const auto aggregators = files.aggregators(placement.aggregators.size(), *demand.nodes);
+  for (std::size_t file = 0; file < by_file.size(); ++file) {
+    add_domains(layout, merged(by_file[file]), aggregators[file]);
+    layout.placement.aggregators.insert(layout.placement.aggregators.end(), aggregators[file].begin(),
+                                        aggregators[file].end());
+  }
+  layout.placement.why += fmt::format("; at least one aggregator for each sub-file, {} in all", layout.domains.size());
   return layout;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/archive.hpp"
 #include "model/placement.hpp"
+#include "plan/file_groups.hpp"
 #include "plan/footprint.hpp"
 
 namespace weir {
@@ -28,9 +29,11 @@ struct Domain {
 /// What all ranks know of a plan: who aggregates which part of the file in which order.
 ///
 /// Domains cover the declared bytes, never overlap, hold about equally many of them, and start on an aligned offset.
+/// With sub-files all offsets are those of `FileGroups`, and a domain for writing is part of one sub-file.
 struct Layout {
   Direction direction = Direction::write;
   Placement placement;
+  FileGroups files;
   std::vector<Segment> segments;
   std::vector<std::uint64_t> cuts;  ///< packed start of every window, and the end of the last
   std::vector<Domain> domains;
@@ -54,7 +57,8 @@ struct Layout {
 };
 
 /// Lays out a collective transfer. `footprints` are those of all ranks, in rank order.
-Layout make_layout(std::span<const Footprint> footprints, const Demand& demand, const Placement& placement);
+Layout make_layout(std::span<const Footprint> footprints, const Demand& demand, const Placement& placement,
+                   const FileGroups& files = {});
 
 /// Sums up the ranks' footprints for a model.
 Demand demand_of(std::span<const Footprint> footprints, Direction direction, const NodeMap& nodes,

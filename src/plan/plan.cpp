@@ -1,13 +1,11 @@
 #include "plan/plan.hpp"
 
-#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <queue>
 
 #include "core/covered.hpp"
-#include "core/units.hpp"
 
 namespace weir {
 
@@ -48,11 +46,14 @@ std::vector<std::uint32_t> relayed_domains(const Layout& layout, const NodeMap& 
   std::vector<std::uint32_t> relayed;
   const int node = nodes.node_of[static_cast<std::size_t>(rank)];
   const auto& ranks = nodes.ranks_on[static_cast<std::size_t>(node)];
+  const auto& groups = layout.files.group_of;
   // As `relay_rank` deals them out.
   const auto first = std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin();
-  for (auto d = static_cast<std::size_t>(first); d < layout.domains.size(); d += ranks.size())
-    if (nodes.node_of[static_cast<std::size_t>(layout.domains[d].aggregator)] != node)
-      relayed.push_back(static_cast<std::uint32_t>(d));
+  for (auto d = static_cast<std::size_t>(first); d < layout.domains.size(); d += ranks.size()) {
+    const auto aggregator = static_cast<std::size_t>(layout.domains[d].aggregator);
+    if (!groups.empty() && groups[aggregator] != groups[static_cast<std::size_t>(rank)]) continue;
+    if (nodes.node_of[aggregator] != node) relayed.push_back(static_cast<std::uint32_t>(d));
+  }
   return relayed;
 }
 
@@ -351,7 +352,7 @@ Layout plan_layout(std::span<const Footprint> footprints, std::span<const std::u
     placement = request.model->place(demand, limits);
     placement.why += " (not direct: pieces of several ranks may overlap)";
   }
-  Layout layout = make_layout(footprints, demand, placement);
+  Layout layout = make_layout(footprints, demand, placement, request.files);
   Writer content;
   layout.write(content);
   layout.hash = XXH3_64bits_withSeed(declaration_hashes.data(), declaration_hashes.size_bytes(),
@@ -401,7 +402,7 @@ void lay_out(std::vector<RankPlan>& plans, const PlanRequest& request) {
   std::vector<Footprint> footprints;
   std::vector<std::uint64_t> hashes;
   for (const RankPlan& plan : plans) {
-    footprints.push_back(Footprint::of(plan.declaration, footprint_limit(request.nodes->ranks())));
+    footprints.push_back(Footprint::of(plan.declaration, footprint_limit(request.nodes->ranks()), request.files));
     hashes.push_back(plan.declaration.hash());
   }
   const Layout layout = plan_layout(footprints, hashes, request);
@@ -430,44 +431,6 @@ std::vector<RankPlan> plan_all(std::vector<RankDeclaration> declarations, const 
   lay_out(plans, request);
   make_parts(plans, request);
   return plans;
-}
-
-std::string plan_text(const Layout& layout, const NodeMap& nodes) {
-  std::string text = fmt::format("plan {:016x} {} {} ranks {} nodes {} bytes {} pieces {}\n", layout.hash,
-                                 layout.direction == Direction::write ? "write" : "read",
-                                 layout.placement.mode == Mode::direct ? "direct" : "aggregate", nodes.ranks(),
-                                 nodes.nodes(), layout.bytes, layout.pieces);
-  for (const Segment& segment : layout.segments)
-    text += fmt::format("segment {} {}\n", segment.file, segment.span);
-  for (std::size_t d = 0; d < layout.domains.size(); ++d) {
-    const Domain& domain = layout.domains[d];
-    text += fmt::format("domain {} rank {} node {} buffers {} of {}\n", d, domain.aggregator,
-                        nodes.node_of[domain.aggregator], layout.placement.buffers, layout.placement.buffer_size);
-    for (std::uint32_t w = domain.first_window; w < domain.first_window + domain.windows; ++w) {
-      const Extent range = layout.window_file_range(w);
-      text += fmt::format("  window {} from {} to {}\n", w, range.offset, range.end());
-    }
-  }
-  return text;
-}
-
-std::string explain_plan(const Layout& layout, const NodeMap& nodes) {
-  std::string text = fmt::format("{} {} in {} piece{} from {} rank{} on {} node{}\n",
-                                 layout.direction == Direction::write ? "writes" : "reads", format_bytes(layout.bytes),
-                                 layout.pieces, layout.pieces == 1 ? "" : "s", nodes.ranks(),
-                                 nodes.ranks() == 1 ? "" : "s", nodes.nodes(), nodes.nodes() == 1 ? "" : "s");
-  text += fmt::format("{}\n", layout.placement.why);
-  constexpr std::size_t shown = 8;
-  for (std::size_t d = 0; d < std::min(layout.domains.size(), shown); ++d) {
-    const Domain& domain = layout.domains[d];
-    const std::uint64_t low = layout.cuts[domain.first_window];
-    const std::uint64_t high = layout.cuts[domain.first_window + domain.windows];
-    text += fmt::format("  rank {} (node {}): bytes {} to {}, {} in {} round{}\n", domain.aggregator,
-                        nodes.node_of[domain.aggregator], layout.to_file(low), layout.to_file(high - 1) + 1,
-                        format_bytes(high - low), domain.windows, domain.windows == 1 ? "" : "s");
-  }
-  if (layout.domains.size() > shown) text += fmt::format("  and {} more aggregators\n", layout.domains.size() - shown);
-  return text;
 }
 
 }  // namespace weir

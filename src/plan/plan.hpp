@@ -99,6 +99,7 @@ struct PlanRequest {
   const NodeMap* nodes = nullptr;
   PlanLimits limits;
   StorageTraits storage;
+  FileGroups files;
   const PlacementModel* model = nullptr;
 };
 

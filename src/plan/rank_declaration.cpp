@@ -161,6 +161,16 @@ std::uint64_t RankDeclaration::hash() const {
   return hash;
 }
 
+Result<RankDeclaration> RankDeclaration::moved(std::uint64_t shift) const {
+  RankDeclaration result = *this;
+  for (Variable& variable : result.variables) {
+    if (shift > largest_offset - shapes[variable.shape].end() - variable.at)
+      return problem(Code::invalid, fmt::format("cannot move a step by {}: its pieces reach beyond 2^63", shift));
+    variable.at += shift;
+  }
+  return result;
+}
+
 void RankDeclaration::write(Writer& out) const {
   out.put<std::uint64_t>(shapes.size());
   for (const PieceList& shape : shapes) shape.write(out);

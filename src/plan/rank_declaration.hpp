@@ -33,6 +33,9 @@ struct RankDeclaration {
   /// Of what must be equal on all ranks: the variables, their decompositions and places.
   [[nodiscard]] std::uint64_t outline_hash() const;
 
+  /// The same with all offsets moved.
+  [[nodiscard]] Result<RankDeclaration> moved(std::uint64_t shift) const;
+
   void write(Writer& out) const;
   static RankDeclaration read(Reader& in);
 };

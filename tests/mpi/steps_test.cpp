@@ -77,6 +77,30 @@ TEST_P(Steps, can_be_finished_by_close_after_others_were_started) {
   }
 }
 
+TEST_P(Steps, may_be_declared_anew_by_some_ranks_and_known_to_others) {
+  Context weir = make();
+  auto opened = weir.create(file("data"), small());
+  const std::uint64_t block = 100, n = static_cast<std::uint64_t>(ranks());
+  for (const std::uint64_t last_at : {n - 1, n + 4, n - 1, n + 7}) {
+    const std::uint64_t at = rank() == ranks() - 1 ? last_at : static_cast<std::uint64_t>(rank());
+    Part part;
+    part.variables.push_back({{at * block, block, 0, 1}});
+    auto step = opened->declare(part.declaration());
+    ASSERT_EQ(same(step), Code::ok) << step.status().message();
+    const auto data = part.all_data(4);
+    EXPECT_EQ(give(*step, data).message(), "");
+    EXPECT_EQ(step->finish().message(), "");
+  }
+  EXPECT_EQ(opened->close().message(), "");
+  Bytes expected = pattern_file(4, (n + 8) * block);
+  const auto hole = [&](std::uint64_t from, std::uint64_t blocks) {
+    std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(from * block), blocks * block, 0);
+  };
+  hole(n, 4);
+  hole(n + 5, 2);
+  expect_contents(file("data"), expected);
+}
+
 TEST_P(Steps, of_several_open_files_started_in_one_order_may_be_tested_in_others) {
   Context weir = make();
   std::vector<Result<File>> files;

@@ -106,6 +106,75 @@ TEST(Plan, is_the_same_for_the_same_declarations_and_another_for_others) {
   EXPECT_NE(a[0].layout.hash, c[0].layout.hash);
 }
 
+TEST(Plan, domains_of_sub_files_lie_in_one_and_belong_to_its_ranks) {
+  std::mt19937_64 random{6};
+  for (int i = 0; i < 200; ++i) {
+    const int count = 1 + static_cast<int>(random() % 9);
+    const NodeMap nodes = NodeMap::blocks(count, 1 + static_cast<int>(random() % 4));
+    const char* ways[] = {"rank", "node", "nodes:2", "nodes:100"};
+    auto request = request_for(nodes, random() % 6, 1 + random() % 3000, 1 + random() % 512);
+    request.files = FileGroups::of(ways[i % 4], nodes);
+    std::vector<Declaration> ranks(static_cast<std::size_t>(count));
+    std::vector<std::uint64_t> ends(request.files.files, 0);
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      const auto file = static_cast<std::uint32_t>(request.files.group_of[r]);
+      const std::uint64_t bytes = random() % 3 * (random() % 5000);
+      ranks[r].variable(weir::Run{request.files.base(file) + ends[file], bytes});
+      ends[file] += bytes;
+    }
+    const auto plans = plan_all(declared(ranks), request);
+    const Layout& layout = plans[0].layout;
+    std::vector<std::uint64_t> stored_in(ends.size(), 0);
+    for (const Domain& domain : layout.domains) {
+      for (const Extent& extent : plans[domain.aggregator].domain->extents) {
+        ASSERT_EQ(layout.files.file_at(extent.offset), layout.files.group_of[domain.aggregator]) << "case " << i;
+        ASSERT_EQ(layout.files.file_at(extent.end() - 1), layout.files.group_of[domain.aggregator]) << "case " << i;
+        stored_in[layout.files.file_at(extent.offset)] += extent.length;
+      }
+      EXPECT_EQ(domain_of_rank(layout, domain.aggregator), static_cast<std::uint32_t>(&domain - layout.domains.data()));
+    }
+    ASSERT_EQ(stored_in, ends) << "case " << i;
+    Writer out;
+    layout.write(out);
+    Reader in{out.data()};
+    ASSERT_EQ(plan_text(Layout::read(in), nodes), plan_text(layout, nodes));
+  }
+}
+
+TEST(Plan, reading_many_sub_files_leaves_out_the_void_between_them) {
+  const NodeMap nodes = NodeMap::blocks(2, 2);
+  auto request = request_for(nodes, 2, 4096, 512);
+  request.direction = Direction::read;
+  request.files = FileGroups::for_reading(5000);
+  // So many pieces that footprints are coarse, in each of so many sub-files.
+  std::vector<Declaration> ranks(2);
+  for (std::uint64_t r = 0; r < 2; ++r) {
+    std::vector<weir::Run> runs;
+    for (std::uint32_t f = 0; f < 5000; ++f) runs.push_back({request.files.base(f) + r * 10, 10, 100, 20});
+    ranks[r].variable(runs);
+  }
+  const auto plans = plan_all(declared(ranks), request);
+  EXPECT_LE(plans[0].layout.windows(), 5000u);
+  for (const Segment& segment : plans[0].layout.segments)
+    ASSERT_EQ(request.files.file_at(segment.file), request.files.file_at(segment.file_end() - 1));
+}
+
+TEST(FileGroups, are_those_of_ranks_nodes_and_neighbouring_nodes) {
+  const NodeMap nodes = NodeMap::of({0, 0, 1, 2, 1, 2, 2});
+  EXPECT_TRUE(FileGroups::of("shared", nodes).shared());
+  EXPECT_EQ(FileGroups::of("rank", nodes).group_of, (std::vector<int>{0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(FileGroups::of("node", nodes).group_of, (std::vector<int>{0, 0, 1, 2, 1, 2, 2}));
+  EXPECT_EQ(FileGroups::of("nodes:2", nodes).group_of, (std::vector<int>{0, 0, 0, 1, 0, 1, 1}));
+  EXPECT_EQ(FileGroups::of("nodes:4000000000", nodes).files, 1u);
+  const FileGroups groups = FileGroups::of("nodes:2", nodes);
+  EXPECT_EQ(groups.files, 2u);
+  EXPECT_EQ(groups.file_at(groups.base(1)), 1u);
+  EXPECT_EQ(groups.inside(groups.base(1) + 5), 5u);
+  EXPECT_EQ(groups.aggregators(1, nodes), (std::vector<std::vector<int>>{{0}, {3}}));
+  EXPECT_EQ(groups.aggregators(4, nodes), (std::vector<std::vector<int>>{{0, 2}, {3}}));
+  EXPECT_EQ(groups.aggregators(100, nodes), (std::vector<std::vector<int>>{{0, 1, 2, 4}, {3, 5, 6}}));
+}
+
 TEST(Plan, survives_being_written_and_read) {
   const NodeMap nodes = NodeMap::blocks(3, 3);
   const auto plans = plan_all(declared(row({1000, 5000, 10}, 4)), request_for(nodes, 2, 700, 64));

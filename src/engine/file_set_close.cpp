@@ -1,0 +1,138 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/errors.hpp"
+#include "engine/file_set.hpp"
+#include "storage/storage_problem.hpp"
+
+/// How a set becomes whole: rank 0 learns what lies where, writes the index, and gives it its name.
+namespace weir {
+
+namespace {
+
+constexpr int tag_index = 71;
+
+/// What a rank tells of a section.
+struct SectionLine {
+  std::uint64_t pattern, shift, at;
+};
+
+std::size_t pattern_of(std::vector<const Plan::Impl*>& patterns, const Plan& plan) {
+  const auto found = std::find(patterns.begin(), patterns.end(), plan.impl().get());
+  if (found == patterns.end()) patterns.push_back(plan.impl().get());
+  return static_cast<std::size_t>(std::find(patterns.begin(), patterns.end(), plan.impl().get()) - patterns.begin());
+}
+
+SetIndex::Rank rank_part(const Plan::Impl& plan, std::uint32_t file) {
+  SetIndex::Rank rank{file, plan.set.rank_at, plan.set.declared.shapes, {}};
+  for (const auto& memory : plan.set.declared.memory) rank.shape_bytes.push_back(memory.bytes);
+  return rank;
+}
+
+}  // namespace
+
+std::vector<const FileSet::Section*> FileSet::finished() const {
+  std::vector<const Section*> result;
+  for (const Section& section : sections_)
+    if (section.order > 0) result.push_back(&section);
+  std::sort(result.begin(), result.end(), [](const Section* a, const Section* b) { return a->order < b->order; });
+  return result;
+}
+
+std::vector<std::byte> FileSet::own_part() const {
+  std::vector<const Plan::Impl*> patterns;
+  std::vector<SectionLine> lines;
+  for (const Section* section : finished())
+    lines.push_back({pattern_of(patterns, section->plan), section->shift, section->at});
+  Writer out;
+  out.put(end_);
+  out.put(lines);
+  for (const Plan::Impl* plan : patterns) rank_part(*plan, own_file()).write(out);
+  return out.data();
+}
+
+Status FileSet::assemble(const std::vector<std::vector<std::byte>>& parts) {
+  SetIndex index;
+  index.id = files_.id;
+  index.stem = std::filesystem::path{files_.stem}.filename().string();
+  index.file_bytes.resize(files_.space.files);
+  std::vector<const Plan::Impl*> patterns;
+  for (const Section* section : finished())
+    index.sections.push_back({static_cast<std::uint32_t>(pattern_of(patterns, section->plan)), section->shift,
+                              std::vector<std::uint64_t>(files_.space.files)});
+  for (const Plan::Impl* plan : patterns) index.patterns.push_back({plan->set.declared.variables, {}});
+  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+    Reader in{parts[rank]};
+    const auto file = static_cast<std::size_t>(files_.space.group_of[rank]);
+    index.file_bytes[file] = in.get<std::uint64_t>();
+    const auto lines = in.vector<SectionLine>();
+    const auto same = [](const SectionLine& line, const SetIndex::Section& section) {
+      return line.pattern == section.pattern && line.shift == section.shift;
+    };
+    if (!std::equal(lines.begin(), lines.end(), index.sections.begin(), index.sections.end(), same))
+      return problem(Code::mismatch,
+                     fmt::format("cannot close '{}': rank {} moved its steps by other bytes than rank 0", path_, rank),
+                     "pass the same shift on all ranks");
+    for (std::size_t s = 0; s < lines.size(); ++s) index.sections[s].file_at[file] = lines[s].at;
+    for (SetIndex::Pattern& pattern : index.patterns) pattern.ranks.push_back(SetIndex::Rank::read(in));
+  }
+  index_ = index.encoded();
+  return {};
+}
+
+Status FileSet::collect(const Outcome& outcome) {
+  const bool root = team_.rank() == 0;
+  Outcome next = outcome;
+  std::vector<std::byte> mine;
+  std::vector<std::vector<std::byte>> parts;
+  const auto attempt = [&](auto&& work) {
+    if (next.code != 0) return;
+    try {
+      next.fail(work(), team_.rank());
+    } catch (const std::bad_alloc&) {
+      next.fail(problem(Code::no_memory, fmt::format("cannot close '{}': out of memory", path_)), team_.rank());
+    }
+  };
+  attempt([&]() -> Status { return mine = own_part(), Status{}; });
+  Writer size;
+  size.put(std::uint64_t{mine.size()});
+  auto sizes = team_.gather(size.data(), next);
+  if (Status status = agreed(team_.result()); !status.ok()) return status;
+  if (!sizes) return sizes.status();
+  attempt([&]() -> Status {
+    for (const auto& blob : *sizes) parts.emplace_back(root ? Reader{blob}.get<std::uint64_t>() : 0);
+    return {};
+  });
+  if (Status status = agreed(team_.agree(next)); !status.ok()) return status;
+  std::vector<MPI_Request> requests;
+  for (int rank = 1; root && rank < team_.size(); ++rank)
+    receive_bytes(parts[rank].data(), parts[rank].size(), rank, tag_index, team_.communicator(), requests);
+  if (!root) send_bytes(mine.data(), mine.size(), 0, tag_index, team_.communicator(), requests);
+  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  if (!root) return {};
+  parts[0] = std::move(mine);
+  attempt([&] { return assemble(parts); });
+  return status_of(next);
+}
+
+Status FileSet::install(const std::string& work, const std::string& target, bool durable) {
+  auto opened = system_.open(work, OpenMode::create);
+  if (!opened) return opened.status();
+  Io io{.kind = Io::Kind::write, .data = index_.data(), .offset = 0, .length = index_.size()};
+  (*opened)->submit(io);
+  while (!io.finished) (*opened)->wait();
+  Status status;
+  if (io.error != 0) status = storage_problem(io.error, "write", work);
+  if (durable && status.ok())
+    if (const int error = (*opened)->sync()) status = storage_problem(error, "sync", work);
+  if (const int error = (*opened)->close(); error != 0 && status.ok()) status = storage_problem(error, "close", work);
+  const OldSet old{system_, target};
+  if (status.ok()) status = system_.rename(work, target);
+  if (status.ok()) old.remove(system_);
+  else (void)system_.remove(work);
+  return status;
+}
+
+}  // namespace weir

@@ -1,0 +1,193 @@
+#include "subfile/set_storage.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "core/errors.hpp"
+#include "core/units.hpp"
+#include "storage/storage_problem.hpp"
+
+namespace weir {
+
+namespace {
+
+/// The end of every sub-file.
+struct Mark {
+  std::array<char, 8> magic{'w', 'e', 'i', 'r', 's', 'u', 'b', '1'};
+  std::uint64_t set = 0, file = 0, bytes = 0;
+
+  bool operator==(const Mark&) const = default;
+};
+
+void complete(Storage& storage, Io& io) noexcept {
+  storage.submit(io);
+  while (!io.finished) storage.wait();
+}
+
+int errno_of(Code code) noexcept {
+  return code == Code::no_memory ? ENOMEM : EIO;  // only to tell that it failed: the status says more
+}
+
+}  // namespace
+
+std::string SubFiles::name(std::uint32_t file) const { return fmt::format("{}.{:08x}.{:04}", stem, id >> 32, file); }
+
+Status SubFiles::remove_all(StorageSystem& system) const {
+  Status first;
+  for (std::uint32_t file = 0; file < space.files; ++file)
+    if (Status status = system.remove(name(file)); !status.ok() && first.ok()) first = status;
+  return first;
+}
+
+SetStorage::SetStorage(StorageSystem& system, const SubFiles& files, OpenMode mode, Status& problem)
+    : system_{system}, files_{files}, mode_{mode}, problem_{problem} {
+  open_.reserve(most_open);
+}
+
+Status SetStorage::create(std::uint32_t file) {
+  auto opened = system_.open(files_.name(file), OpenMode::create);
+  if (!opened) return opened.status();
+  open_.push_back({file, std::move(*opened)});
+  return {};
+}
+
+Status SetStorage::seal(std::uint32_t file, std::uint64_t bytes) {
+  int error = 0;
+  Storage* storage = get(file, error);
+  if (!storage) return problem_;
+  Mark mark{.set = files_.id, .file = file, .bytes = bytes};
+  Io io{.kind = Io::Kind::write, .data = reinterpret_cast<std::byte*>(&mark), .offset = bytes, .length = sizeof mark};
+  complete(*storage, io);
+  return io.error == 0 ? Status{} : storage_problem(io.error, "write", files_.name(file));
+}
+
+Status SetStorage::check_mark(std::uint32_t file, Storage& storage) const {
+  const std::uint64_t bytes = files_.bytes[file];
+  const auto wrong = [&](const std::string& reason) {
+    return problem(Code::corrupt, fmt::format("cannot read '{}': {}", files_.name(file), reason),
+                   "bring the sub-file that was written with the others, or write the set again");
+  };
+  const std::int64_t size = storage.size();
+  if (size < 0) return storage_problem(errno, "read", files_.name(file));
+  if (static_cast<std::uint64_t>(size) != bytes + sizeof(Mark))
+    return wrong(fmt::format("it has {} bytes, and should have {}", size, bytes + sizeof(Mark)));
+  Mark mark;
+  Io io{.kind = Io::Kind::read, .data = reinterpret_cast<std::byte*>(&mark), .offset = bytes, .length = sizeof mark};
+  complete(storage, io);
+  if (io.error != 0) return storage_problem(io.error, "read", files_.name(file));
+  if (io.done != sizeof mark || mark != Mark{.set = files_.id, .file = file, .bytes = bytes})
+    return wrong("it is not the sub-file of this set");
+  return {};
+}
+
+void SetStorage::make_room() {
+  if (open_.size() < most_open) return;
+  const auto idle = std::find_if(open_.begin(), open_.end(), [&](const Open& open) {
+    return std::none_of(under_way_.begin(), under_way_.end(), [&](const UnderWay& u) { return u.file == open.file; });
+  });
+  if (idle != open_.end()) open_.erase(idle);
+}
+
+Status SetStorage::open(std::uint32_t file) {
+  if (mode_ == OpenMode::read) make_room();  // what is written must be closed with success, so it stays
+  auto opened = system_.open(files_.name(file), mode_);
+  if (!opened) return opened.status();
+  if (mode_ == OpenMode::read)
+    if (Status status = check_mark(file, **opened); !status.ok()) return status;
+  open_.push_back({file, std::move(*opened)});
+  return {};
+}
+
+Storage* SetStorage::get(std::uint32_t file, int& error) noexcept {
+  try {
+    const auto found = std::find_if(open_.begin(), open_.end(), [&](const Open& open) { return open.file == file; });
+    if (found != open_.end()) {
+      std::rotate(found, found + 1, open_.end());
+      return open_.back().storage.get();
+    }
+    Status status = open(file);
+    if (status.ok()) return open_.back().storage.get();
+    problem_ = std::move(status);
+  } catch (const std::bad_alloc&) {
+    problem_ = problem(Code::no_memory, "cannot open a sub-file: out of memory");
+  }
+  error = errno_of(problem_.code());
+  return nullptr;
+}
+
+void SetStorage::submit(Io& io) noexcept {
+  const std::uint32_t file = files_.space.file_at(io.offset);
+  int error = 0;
+  Storage* storage = get(file, error);
+  if (storage) {
+    try {
+      under_way_.push_back({&io, file});
+    } catch (const std::bad_alloc&) {
+      error = ENOMEM;
+    }
+  }
+  if (error != 0) {
+    io.done = 0;
+    io.error = error;
+    io.finished = true;
+    return;
+  }
+  io.offset = files_.space.inside(io.offset);
+  io.finished = false;
+  storage->submit(io);
+  settle();
+}
+
+void SetStorage::settle() noexcept {
+  std::erase_if(under_way_, [&](const UnderWay& u) {
+    if (!u.io->finished) return false;
+    u.io->offset += files_.space.base(u.file);
+    return true;
+  });
+}
+
+std::size_t SetStorage::poll() noexcept {
+  if (under_way_.empty()) return 0;
+  for (Open& open : open_) open.storage->poll();
+  settle();
+  return under_way_.size();
+}
+
+void SetStorage::wait() noexcept {
+  if (under_way_.empty()) return;
+  int error = 0;
+  get(under_way_.front().file, error)->wait();
+  settle();
+}
+
+int SetStorage::sync() noexcept {
+  int first = 0;
+  for (Open& open : open_)
+    if (const int error = open.storage->sync(); error != 0 && first == 0) first = error;
+  return first;
+}
+
+int SetStorage::close() noexcept {
+  int first = 0;
+  for (Open& open : open_)
+    if (const int error = open.storage->close(); error != 0 && first == 0) first = error;
+  open_.clear();
+  settle();
+  return first;
+}
+
+std::int64_t SetStorage::size() noexcept {
+  std::int64_t total = 0;
+  for (Open& open : open_) {
+    const std::int64_t size = open.storage->size();
+    if (size < 0) return size;
+    total += size;
+  }
+  return total;
+}
+
+}  // namespace weir

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plan/file_groups.hpp"
+#include "storage/storage.hpp"
+
+namespace weir {
+
+/// How the sub-files of a set are called, and how much data each must have.
+struct SubFiles {
+  std::string stem;  ///< with the directory
+  std::uint64_t id = 0;
+  FileGroups space;
+  std::vector<std::uint64_t> bytes;  ///< for reading: of each sub-file
+
+  /// "out.dat.5f0c1e22.0003": never that of another set, so a set can be made beside the one that it will replace.
+  [[nodiscard]] std::string name(std::uint32_t file) const;
+  Status remove_all(StorageSystem& system) const;
+};
+
+/// All sub-files of a set as one storage: offsets are those of `FileGroups`. Each is opened when it is first used.
+///
+/// A sub-file ends with a mark that says of which set it is and how long its data; what is opened for reading without
+/// the right one is `Code::corrupt`. The reason why a sub-file could not be opened is left in `problem`.
+class SetStorage final : public Storage {
+ public:
+  /// `mode` is that of sub-files: `read`, or `update` for those that somebody has created.
+  SetStorage(StorageSystem& system, const SubFiles& files, OpenMode mode, Status& problem);
+  /// Makes a new, empty sub-file.
+  Status create(std::uint32_t file);
+  /// Writes the mark behind `bytes` of data.
+  Status seal(std::uint32_t file, std::uint64_t bytes);
+
+  void submit(Io& io) noexcept override;
+  std::size_t poll() noexcept override;
+  void wait() noexcept override;
+  int sync() noexcept override;
+  int close() noexcept override;
+  /// Of all sub-files that are open.
+  std::int64_t size() noexcept override;
+
+  static constexpr std::size_t most_open = 64;
+
+ private:
+  struct Open {
+    std::uint32_t file;
+    std::unique_ptr<Storage> storage;
+  };
+  struct UnderWay {
+    Io* io;
+    std::uint32_t file;
+  };
+
+  /// The sub-file, or null and its errno.
+  Storage* get(std::uint32_t file, int& error) noexcept;
+  Status open(std::uint32_t file);
+  [[nodiscard]] Status check_mark(std::uint32_t file, Storage& storage) const;
+  /// Closes one that nobody uses, when there are many.
+  void make_room();
+  /// Gives finished transfers the offsets back that their owners know.
+  void settle() noexcept;
+
+  StorageSystem& system_;
+  const SubFiles& files_;
+  OpenMode mode_;
+  Status& problem_;
+  std::vector<Open> open_;  // the last used one is last
+  std::vector<UnderWay> under_way_;
+};
+
+}  // namespace weir

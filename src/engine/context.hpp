@@ -20,7 +20,8 @@ enum class Call : std::uint8_t { none, create, open, update, declare, step, fini
 const char* name(Call call) noexcept;
 /// Tells one collective call from another: what, on which of the context's files, with which plan.
 inline std::uint64_t call_id(Call call, std::uint64_t object, std::uint64_t plan_serial = 0) noexcept {
-  return static_cast<std::uint64_t>(call) << 56 | (plan_serial & 0xffffff) << 32 | (object & 0xffffffff);
+  return static_cast<std::uint64_t>(call) << 56 | (plan_serial ? Team::moves_data : 0) | (plan_serial & 0x7fffff) << 32 |
+         (object & 0xffffffff);
 }
 
 /// An error unless MPI can be called.

@@ -218,11 +218,13 @@ void Step::Impl::work_until(Done&& done) {
   auto& queue = file_->context->under_way;
   Team& team = pass_.team;
   Patience patience{team.spin_s()};
+  double since = 0;  // when it began to sleep
   while (!done() && !team.broken()) {
     const std::uint32_t heard = team.own_doorbell().listen();
     bool poll = false;
     if (progress_all(poll)) {
       patience.renew();
+      since = 0;
       continue;
     }
     const double start = now();
@@ -236,8 +238,9 @@ void Step::Impl::work_until(Done&& done) {
     } else if (queue.front()->arrived()) {
       sched_yield();
     } else if (!patience.poll()) {
+      if (since == 0) since = clock_s();
       team.own_doorbell().sleep(heard);
-      (void)team.diverged();
+      (void)team.diverged(since);
     }
     pass_.report.wait_s += now() - start;
   }

@@ -10,10 +10,14 @@
 
 namespace weir {
 
-bool Patience::poll() noexcept {
+double clock_s() noexcept {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);
-  const double now = static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+bool Patience::poll() noexcept {
+  const double now = clock_s();
   if (since_ == 0) since_ = now;
   if (now - since_ >= seconds_) return false;
   sched_yield();

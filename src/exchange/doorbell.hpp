@@ -10,6 +10,9 @@ namespace weir {
 void sleep_while_equal(std::atomic<std::uint32_t>& word, std::uint32_t seen) noexcept;
 void wake_all(std::atomic<std::uint32_t>& word) noexcept;
 
+/// Seconds of a clock that never goes back.
+double clock_s() noexcept;
+
 /// How long a waiter polls, giving way to others each time, before it should sleep.
 class Patience {
  public:

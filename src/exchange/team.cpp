@@ -71,8 +71,8 @@ class Journal {
     if (mine >> 32 != theirs >> 32) return 0;
     const std::uint64_t last = std::max(mine, theirs), begin = mine >> 32 << 32;
     for (std::uint64_t n = std::max(begin + length, last) - length; n < std::min(mine, theirs); ++n)
-      if (const std::uint64_t call = other.calls_[n % length].load(); call != calls_[n % length].load())
-        return other.head_.load() == theirs ? call : 0;
+      if (const std::uint64_t call = calls_[n % length].load(), there = other.calls_[n % length].load(); call != there)
+        return other.head_.load() == theirs && ((call | there) & Team::moves_data) ? there : 0;
     return 0;
   }
 
@@ -215,7 +215,9 @@ Doorbell& Team::doorbell(int local_rank) noexcept { return control(local_rank).d
 
 void Team::enter(std::uint64_t call) noexcept { control(local_rank_).journal.add(call); }
 
-bool Team::diverged() noexcept {
+bool Team::diverged(double since) noexcept {
+  constexpr double long_s = 1;
+  if (clock_s() - since < long_s) return broken_;
   for (int i = 0; i < local_size() && !broken_; ++i)
     if (const std::uint64_t other = control(local_rank_).journal.difference(control(i).journal))
       break_up(control(local_rank_).outcome.call, other);
@@ -284,6 +286,7 @@ bool Team::complete() noexcept {
 void Team::wait_for_result() noexcept {
   Control& first = control(0);
   Patience patience{spin_s_};
+  const double since = clock_s();
   while (true) {
     const std::uint32_t heard = own_doorbell().listen();
     if (complete()) return;
@@ -298,7 +301,7 @@ void Team::wait_for_result() noexcept {
     } else if (!first.node_complete.load()) {
       own_doorbell().sleep(heard);
     }
-    if (complete() || diverged()) return;
+    if (complete() || diverged(since)) return;
   }
 }
 
@@ -312,13 +315,14 @@ Outcome Team::others_arrived(const Outcome& mine) noexcept {
   Control& first = control(0);
   const auto others = static_cast<std::uint32_t>(local_size()) - 1;
   Patience patience{spin_s_};
+  const double since = clock_s();
   first.awaits_others.store(1);
   while (true) {
     const std::uint32_t heard = first.doorbell.listen();
     if (broken_ || first.arrived.load() == others) break;
     if (patience.poll()) continue;
     first.doorbell.sleep(heard);
-    if (first.arrived.load() != others) (void)diverged();
+    if (first.arrived.load() != others) (void)diverged(since);
   }
   first.awaits_others.store(0);
   if (broken_) return result_;

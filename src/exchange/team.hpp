@@ -74,8 +74,11 @@ class Team {
   void enter(std::uint64_t call) noexcept;
   /// The ranks made different calls and may wait for one another for ever: from now on every agreement says so at once.
   [[nodiscard]] bool broken() const noexcept { return broken_; }
-  /// For who has waited long: breaks the team when a rank of this node has begun another call in the place of one of ours.
-  bool diverged() noexcept;
+  /// A bit of calls in which ranks wait for the data of others, not only for all to arrive.
+  static constexpr std::uint64_t moves_data = std::uint64_t{1} << 55;
+  /// For who has waited since then: breaks the team when that is long, and a rank of this node has begun another call in
+  /// the place of one of ours, so that nobody will ever come. Where all only wait for all, the agreement itself will tell.
+  bool diverged(double since) noexcept;
   void break_up(std::uint64_t call, std::uint64_t other_call) noexcept;
 
   // --- agreement: every rank arrives, none leaves before all have ---

@@ -11,7 +11,10 @@ namespace weir {
 /// Carries one domain between its buffers and the storage, and the parts of other nodes between messages and its buffers.
 class Aggregator {
  public:
+  /// Allocates all that it needs.
   explicit Aggregator(Pass& pass);
+  /// The buffers that it uses.
+  void attach(const Arena& arena) noexcept;
 
   void reset() noexcept;
   bool progress() noexcept;

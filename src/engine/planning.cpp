@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <new>
+#include <functional>
 
 #include "core/errors.hpp"
 #include "engine/context.hpp"
@@ -11,15 +11,10 @@ namespace weir {
 
 namespace {
 
-/// Runs local work between two collective calls; what it throws becomes this rank's part of the next agreement.
+/// Runs local work between two collective calls; what goes wrong becomes this rank's part of the next agreement.
 template <class Work>
 void attempt(Outcome& outcome, int rank, Work&& work) noexcept {
-  if (outcome.code != 0) return;
-  try {
-    outcome.fail(work(), rank);
-  } catch (const std::bad_alloc&) {
-    outcome.fail(problem(Code::no_memory, "cannot make a plan: out of memory", "declare fewer pieces, or boxes"), rank);
-  }
+  if (outcome.code == 0) outcome.fail(weir::attempt("make a plan", work), rank);
 }
 
 struct Announcement {
@@ -160,9 +155,8 @@ Status between_nodes(Team& team, Outcome& outcome, RankPlan& plan, const Mates& 
 /// Where the declarations of this node's ranks are found, by rank, when a rank needs them.
 using FindBlobs = std::function<Result<Blobs>()>;
 
-Result<RankPlan> make_own_part(Team& team, Result<RankDeclaration>& declaration, std::span<const std::byte> layout,
-                               const FindBlobs& find_blobs, const PlanningHooks& hooks) {
-  RankPlan plan;
+Status make_own_part(Team& team, Result<RankDeclaration>& declaration, std::span<const std::byte> layout,
+                     const FindBlobs& find_blobs, const PlanningHooks& hooks, RankPlan& plan) {
   Outcome outcome = hooks.outcome;
   outcome.most = 0;
   Mates mates;
@@ -184,17 +178,17 @@ Result<RankPlan> make_own_part(Team& team, Result<RankDeclaration>& declaration,
   if (several)
     if (Status status = between_nodes(team, outcome, plan, mates, inboxes); !status.ok()) return status;
   attempt(outcome, team.rank(), [&]() -> Status {
-    if (plan.layout.placement.mode == Mode::direct) return {};
-    if (const auto domain = domain_of_rank(plan.layout, team.rank()))
+    const auto domain = domain_of_rank(plan.layout, team.rank());
+    if (domain && plan.layout.placement.mode != Mode::direct)
       plan.domain = make_domain_part(plan.layout, *domain, mates.neighbours, std::move(inboxes));
-    hooks.ready(plan, outcome);
+    hooks.ready(outcome);
     return {};
   });
   if (plan.domain && plan.domain->overlap) outcome.most = 1;
   const Outcome& all = team.agree(outcome);
   if (Status status = agreed(all); !status.ok()) return status;
   plan.overlap = all.most != 0;
-  return plan;
+  return {};
 }
 
 bool known(const Outcome& all) { return all.vote != 0 && all.vote == all.most; }
@@ -216,10 +210,10 @@ Result<std::vector<std::byte>> lay_out(const Team::Posts& posts, PlanRequest& re
   return layout.data();
 }
 
-/// Announces, lets the first rank of each node work out the layout, and makes this rank's part of it; nothing when all
+/// Announces, lets the first rank of each node work out the layout, and makes this rank's part of it; false when all
 /// ranks know the same plan already.
-Result<std::optional<RankPlan>> plan_once(Team& team, Result<RankDeclaration>& declaration, PlanRequest& request,
-                                          const PlanningHooks& hooks) {
+Result<bool> plan_once(Team& team, Result<RankDeclaration>& declaration, PlanRequest& request,
+                       const PlanningHooks& hooks, RankPlan& plan) {
   Outcome outcome = hooks.outcome;
   Writer mine;
   std::uint64_t abroad = 0;
@@ -235,9 +229,9 @@ Result<std::optional<RankPlan>> plan_once(Team& team, Result<RankDeclaration>& d
   const auto make = [&](const Team::Posts& posts, const Outcome& all) {
     return known(all) ? Result<std::vector<std::byte>>{std::vector<std::byte>{}} : lay_out(posts, request);
   };
-  auto shared = team.gather_and_share(mine.data(), outcome, abroad, make);
+  auto shared = team.gather_and_share(mine.data(), outcome, abroad, std::ref(make));
   if (!shared) return agreed(team.result());
-  if (shared->bytes.empty() && shared->mine.ok()) return std::optional<RankPlan>{};
+  if (shared->bytes.empty() && shared->mine.ok()) return false;
   PlanningHooks more = hooks;
   more.outcome.fail(shared->mine, team.rank());
   const auto find_blobs = [&]() -> Result<Blobs> {
@@ -247,14 +241,14 @@ Result<std::optional<RankPlan>> plan_once(Team& team, Result<RankDeclaration>& d
         (*posts)[rank] = (*posts)[rank].subspan(Announcement::size((*posts)[rank]));
     return posts;
   };
-  auto plan = make_own_part(team, declaration, shared->bytes, find_blobs, more);
-  if (!plan) return plan.status();
-  return std::optional{std::move(*plan)};
+  if (Status status = make_own_part(team, declaration, shared->bytes, std::ref(find_blobs), more, plan); !status.ok())
+    return status;
+  return true;
 }
 
 }  // namespace
 
-Result<RankPlan> complete_plan(Team& team, Result<RankDeclaration> declaration, std::span<const std::byte> layout) {
+Status complete_plan(Team& team, Result<RankDeclaration> declaration, std::span<const std::byte> layout, RankPlan& plan) {
   PlanningHooks hooks;
   hooks.outcome.call = call_id(Call::load, 0);
   Outcome outcome = hooks.outcome;
@@ -265,19 +259,21 @@ Result<RankPlan> complete_plan(Team& team, Result<RankDeclaration> declaration, 
   });
   auto blobs = team.gather_in_node(mine.data(), outcome);
   if (!blobs) return blobs.status();
-  return make_own_part(team, declaration, layout, [&] { return blobs; }, hooks);
+  return make_own_part(team, declaration, layout, [&] { return blobs; }, hooks, plan);
 }
 
-Result<std::optional<RankPlan>> plan_together(Team& team, Result<RankDeclaration> declaration, PlanRequest request,
-                                              const PlanningHooks& hooks) {
+Result<bool> plan_together(Team& team, Result<RankDeclaration> declaration, PlanRequest request,
+                           const PlanningHooks& hooks, RankPlan& plan) {
   request.nodes = &team.nodes();
-  auto plan = plan_once(team, declaration, request, hooks);
-  if (!plan || !*plan || !(*plan)->overlap) return plan;
+  auto made = plan_once(team, declaration, request, hooks, plan);
+  if (!made || !*made || !plan.overlap) return made;
 
+  const RankDeclaration declared = std::move(plan.declaration);
+  plan = {};
   PlanningHooks again = hooks;
   again.outcome.vote = again.outcome.most = 0;
   Writer mine;
-  attempt(again.outcome, team.rank(), [&]() -> Status { return (*plan)->declaration.write(mine), Status{}; });
+  attempt(again.outcome, team.rank(), [&]() -> Status { return declared.write(mine), Status{}; });
   auto blobs = team.gather(mine.data(), again.outcome);
   if (!blobs) return blobs.status();
   Result<RankDeclaration> trimmed{Status{}};
@@ -287,10 +283,10 @@ Result<std::optional<RankPlan>> plan_together(Team& team, Result<RankDeclaration
       Reader in{(*blobs)[rank]};
       stronger.push_back(RankDeclaration::read(in));
     }
-    trimmed = without_overlaps((*plan)->declaration, stronger);
+    trimmed = without_overlaps(declared, stronger);
     return {};
   });
-  return plan_once(team, trimmed, request, again);
+  return plan_once(team, trimmed, request, again, plan);
 }
 
 }  // namespace weir

@@ -5,8 +5,7 @@
 
 namespace weir {
 
-Relay::Relay(Pass& pass, const RelayPart& part)
-    : pass_{pass}, part_{part}, channel_{pass.arena.relay_channel(pass.layout(), pass.team.rank(), part.domain)} {
+Relay::Relay(Pass& pass, const RelayPart& part) : pass_{pass}, part_{part} {
   const Domain& domain = pass.layout().domains[part.domain];
   const auto& edges = pass.plan.node->route.edges;
   while (first_edge_ < edges.size() && edges[first_edge_].window < domain.first_window) ++first_edge_;

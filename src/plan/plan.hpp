@@ -62,11 +62,11 @@ struct RankPlan {
 };
 
 /// The rank that relays a domain for a node other than the aggregator's.
-int relay_rank(const NodeMap& nodes, int node, std::uint32_t domain);
+int relay_rank(const NodeMap& nodes, int node, std::uint32_t domain) noexcept;
 /// The domain that a rank aggregates, if any.
 std::optional<std::uint32_t> domain_of_rank(const Layout& layout, int rank);
-/// The domains that a rank relays, ascending.
-std::vector<std::uint32_t> relayed_domains(const Layout& layout, const NodeMap& nodes, int rank);
+/// Whether a rank relays a domain.
+bool relays(const Layout& layout, const NodeMap& nodes, int rank, std::uint32_t domain) noexcept;
 
 /// A rank of this node as its neighbours see it.
 struct Neighbour {

@@ -8,12 +8,12 @@ WeirMover::WeirMover(MPI_Comm communicator, Settings settings)
 void WeirMover::prepare(const Scene& scene, Operation operation, StepKind step) {
   if (step == StepKind::repeated && plan_ && planned_for_ == operation) return;
   plan_.reset();
-  made_.reset();
+  last_.reset();
   context_.reset();
   context_ = Context::make(communicator_, settings_).value();
   if (step == StepKind::first) return;
   move(scene, operation);
-  plan_ = made_;
+  plan_ = last_->plan();
   planned_for_ = operation;
 }
 
@@ -37,8 +37,7 @@ void WeirMover::move(const Scene& scene, Operation operation) {
         .value();
   }
   file.close(step).value();
-  made_ = step.plan();
-  report_ = step.report();
+  last_ = std::move(step);
 }
 
 }  // namespace weir::bench

@@ -17,7 +17,7 @@ class WeirMover : public Mover {
   void move(const Scene& scene, Operation operation) override;
 
   /// Of the last move, on this rank.
-  [[nodiscard]] const Report& report() const noexcept { return report_; }
+  [[nodiscard]] Report report() const { return last_->report(); }
 
  private:
   Result<File> open(const Scene& scene, Operation operation);
@@ -27,8 +27,7 @@ class WeirMover : public Mover {
   std::optional<Context> context_;
   std::optional<Plan> plan_;  ///< of `planned_for`; none: the next move declares
   Operation planned_for_ = Operation::write;
-  std::optional<Plan> made_;
-  Report report_;
+  std::optional<Step> last_;
 };
 
 }  // namespace weir::bench

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -40,6 +41,17 @@ class [[nodiscard]] Status {
   Status() noexcept = default;
   Status(Code code, std::string message, std::uint64_t bytes = 0) noexcept
       : code_{code}, bytes_{bytes}, message_{std::move(message)} {}
+  /// A copy for which there is no memory goes without the message.
+  Status(const Status& other) noexcept : code_{other.code_}, bytes_{other.bytes_} { copy_message(other); }
+  Status& operator=(const Status& other) noexcept {
+    code_ = other.code_;
+    bytes_ = other.bytes_;
+    copy_message(other);
+    return *this;
+  }
+  Status(Status&&) noexcept = default;
+  Status& operator=(Status&&) noexcept = default;
+  ~Status() = default;
 
   /// Success, with the bytes that it moved.
   static Status done(std::uint64_t bytes) noexcept {
@@ -59,6 +71,13 @@ class [[nodiscard]] Status {
   void value() const;
 
  private:
+  void copy_message(const Status& other) noexcept {
+    try {
+      message_ = other.message_;
+    } catch (const std::bad_alloc&) {
+      message_.clear();
+    }
+  }
   Code code_ = Code::ok;
   std::uint64_t bytes_ = 0;
   std::string message_;
@@ -87,7 +106,7 @@ class [[nodiscard]] Result {
 
   [[nodiscard]] bool ok() const noexcept { return content_.index() == 0; }
   explicit operator bool() const noexcept { return ok(); }
-  [[nodiscard]] Status status() const { return ok() ? Status{} : std::get<1>(content_); }
+  [[nodiscard]] Status status() const noexcept { return ok() ? Status{} : *std::get_if<1>(&content_); }
 
   /// The value; throws `Error` when there is none.
   T& value() & { return check(), std::get<0>(content_); }

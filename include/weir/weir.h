@@ -87,7 +87,8 @@ int weir_context_free(weir_context** context);
 int weir_create(weir_context* context, const char* path, const weir_setting* settings, weir_file** file);
 int weir_open(weir_context* context, const char* path, const weir_setting* settings, weir_file** file);
 int weir_update(weir_context* context, const char* path, const weir_setting* settings, weir_file** file);
-/* The same for a file whose steps all have one plan, made earlier; weir_file_step gives them. */
+/* The same for a file whose steps all have one plan, made earlier; weir_file_step gives them. What goes wrong may be told
+ * only when the step is finished. */
 int weir_create_planned(weir_context* context, const char* path, const weir_plan* plan, const weir_setting* settings,
                         weir_file** file);
 int weir_open_planned(weir_context* context, const char* path, const weir_plan* plan, const weir_setting* settings,
@@ -98,6 +99,8 @@ int weir_file_step(weir_file* file, uint64_t shift, weir_step** step);
 int weir_sync(weir_file* file);
 /* Closes, and frees the handle whatever the outcome. */
 int weir_close(weir_file** file);
+/* weir_finish and weir_close in one: the ranks meet once instead of twice. The step's handle stays. */
+int weir_close_step(weir_file** file, weir_step* step);
 
 int weir_declaration_new(weir_declaration** declaration);
 int weir_declaration_free(weir_declaration** declaration);

@@ -109,6 +109,7 @@ class File {
 
   struct Impl;
   explicit File(std::shared_ptr<Impl> impl) : impl_{std::move(impl)} {}
+  [[nodiscard]] const std::shared_ptr<Impl>& impl() const noexcept { return impl_; }
 
  private:
   std::shared_ptr<Impl> impl_;
@@ -128,8 +129,10 @@ class Context {
   /// An existing file for writing in place. Collective.
   Result<File> update(const std::string& path, const Settings& settings = {});
 
-  /// The same for a file whose steps all have one plan, made earlier: `File::step()` then needs no communication, and
-  /// opening itself may do without: what goes wrong is then told, to all ranks alike, by the step's `finish` or `close`.
+  /// The same for a file whose steps all have one plan, made earlier: the first `File::step()` then needs no
+  /// communication (further ones only with several nodes), and opening itself may do without: what goes wrong is then
+  /// told, to all ranks alike, by the step's `finish` or `close`. When it is that a rank has no memory even to take part,
+  /// these say so, and the context cannot be used any more.
   Result<File> create(const std::string& path, const Plan& plan, const Settings& settings = {});
   Result<File> open(const std::string& path, const Plan& plan, const Settings& settings = {});
   Result<File> update(const std::string& path, const Plan& plan, const Settings& settings = {});
@@ -138,6 +141,7 @@ class Context {
   Result<Plan> load_plan(const std::string& path);
 
   struct Impl;
+  [[nodiscard]] const std::shared_ptr<Impl>& impl() const noexcept { return impl_; }
 
  private:
   explicit Context(std::shared_ptr<Impl> impl) : impl_{std::move(impl)} {}

@@ -5,25 +5,29 @@
 #include <initializer_list>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 #include <weir/weir.hpp>
 
 #include "core/errors.hpp"
+#include "engine/file.hpp"
 
+// Handles are made before the call that fills them.
 struct weir_context {
-  weir::Context value;
-};
-struct weir_file {
-  weir::File value;
+  std::optional<weir::Context> value = {};
 };
 struct weir_step {
-  weir::Step value;
+  std::optional<weir::Step> value = {};
   std::string text = {};
 };
+struct weir_file {
+  std::optional<weir::File> value = {};
+  std::unique_ptr<weir_step> first_step = {};  // of a file that is opened with a plan: its first step is made alone
+};
 struct weir_plan {
-  weir::Plan value;
+  std::optional<weir::Plan> value = {};
   std::string text = {};
 };
 struct weir_declaration {
@@ -78,11 +82,53 @@ weir::Settings settings_of(const weir_setting* settings) {
 }
 
 template <class Handle, class T>
-Status hand_over(weir::Result<T> result, Handle** handle) {
-  *handle = nullptr;
+Status hand_over(weir::Result<T> result, std::unique_ptr<Handle> made, Handle** handle) {
   if (!result) return result.status();
-  *handle = new Handle{*std::move(result)};
+  made->value.emplace(*std::move(result));
+  *handle = made.release();
   return {};
+}
+
+/// Makes a handle and prepares the arguments, then makes the collective call that fills the handle. A rank that has no
+/// memory for them makes the call all the same, for all ranks to hear of it.
+template <class Handle>
+Status collective(weir::Context::Impl& weir, Handle** handle, const auto& prepare, const auto& make) {
+  *handle = nullptr;
+  std::unique_ptr<Handle> made;
+  weir.handicap = weir::attempt("make a handle", [&]() -> Status {
+    made = std::make_unique<Handle>();
+    prepare(*made);
+    return {};
+  });
+  auto result = make();
+  weir.handicap = {};
+  return hand_over(std::move(result), std::move(made), handle);
+}
+
+/// create, open and update; `make` calls the one that is meant.
+Status open_file(weir_context* context, const char* path, const weir_setting* settings, bool planned, weir_file** file,
+                 const auto& make) {
+  weir::Settings given;
+  std::string name;
+  const auto prepare = [&](weir_file& made) {
+    if (planned) made.first_step = std::make_unique<weir_step>();
+    name = path;
+    given = settings_of(settings);
+  };
+  return collective(*context->value->impl(), file, prepare, [&] { return make(*context->value, name, given); });
+}
+
+/// Whether all ranks can go on; those that cannot get their own status.
+Status same_everywhere(MPI_Comm communicator, const Status& mine) {
+  int started = 0, ended = 0;
+  MPI_Initialized(&started);
+  MPI_Finalized(&ended);
+  if (!started || ended || communicator == MPI_COMM_NULL) return mine;
+  const int code = static_cast<int>(mine.code());
+  int worst = 0;
+  MPI_Allreduce(&code, &worst, 1, MPI_INT, MPI_MAX, communicator);
+  if (worst == 0 || !mine.ok()) return mine;
+  return weir::problem(static_cast<Code>(worst), "cannot make a context: another rank is out of memory");
 }
 
 template <class Handle>
@@ -107,58 +153,99 @@ int weir_refuse(const char* what) {
 }
 
 int weir_context_create(MPI_Comm communicator, const weir_setting* settings, weir_context** context) {
-  return call("weir_context_create", {{"context", context}},
-              [&] { return hand_over(weir::Context::make(communicator, settings_of(settings)), context); });
+  return call("weir_context_create", {{"context", context}}, [&] {
+    *context = nullptr;
+    std::unique_ptr<weir_context> made;
+    weir::Settings given;
+    const Status mine = weir::attempt("make a handle", [&]() -> Status {
+      made = std::make_unique<weir_context>();
+      given = settings_of(settings);
+      return {};
+    });
+    if (Status status = same_everywhere(communicator, mine); !status) return status;
+    return hand_over(weir::Context::make(communicator, given), std::move(made), context);
+  });
 }
 
 int weir_context_free(weir_context** context) { return free_handle("weir_context_free", context); }
 
 int weir_create(weir_context* context, const char* path, const weir_setting* settings, weir_file** file) {
   return call("weir_create", {{"context", context}, {"path", path}, {"file", file}},
-              [&] { return hand_over(context->value.create(path, settings_of(settings)), file); });
+              [&] {
+                return open_file(context, path, settings, false, file,
+                                 [](auto& weir, auto& name, auto& given) { return weir.create(name, given); });
+              });
 }
 
 int weir_open(weir_context* context, const char* path, const weir_setting* settings, weir_file** file) {
   return call("weir_open", {{"context", context}, {"path", path}, {"file", file}},
-              [&] { return hand_over(context->value.open(path, settings_of(settings)), file); });
+              [&] {
+                return open_file(context, path, settings, false, file,
+                                 [](auto& weir, auto& name, auto& given) { return weir.open(name, given); });
+              });
 }
 
 int weir_update(weir_context* context, const char* path, const weir_setting* settings, weir_file** file) {
   return call("weir_update", {{"context", context}, {"path", path}, {"file", file}},
-              [&] { return hand_over(context->value.update(path, settings_of(settings)), file); });
+              [&] {
+                return open_file(context, path, settings, false, file,
+                                 [](auto& weir, auto& name, auto& given) { return weir.update(name, given); });
+              });
 }
 
 int weir_create_planned(weir_context* context, const char* path, const weir_plan* plan, const weir_setting* settings,
                         weir_file** file) {
   return call("weir_create_planned", {{"context", context}, {"path", path}, {"plan", plan}, {"file", file}},
-              [&] { return hand_over(context->value.create(path, plan->value, settings_of(settings)), file); });
+              [&] {
+                return open_file(context, path, settings, true, file, [&](auto& weir, auto& name, auto& given) {
+                  return weir.create(name, *plan->value, given);
+                });
+              });
 }
 
 int weir_open_planned(weir_context* context, const char* path, const weir_plan* plan, const weir_setting* settings,
                       weir_file** file) {
   return call("weir_open_planned", {{"context", context}, {"path", path}, {"plan", plan}, {"file", file}},
-              [&] { return hand_over(context->value.open(path, plan->value, settings_of(settings)), file); });
+              [&] {
+                return open_file(context, path, settings, true, file, [&](auto& weir, auto& name, auto& given) {
+                  return weir.open(name, *plan->value, given);
+                });
+              });
 }
 
 int weir_update_planned(weir_context* context, const char* path, const weir_plan* plan, const weir_setting* settings,
                         weir_file** file) {
   return call("weir_update_planned", {{"context", context}, {"path", path}, {"plan", plan}, {"file", file}},
-              [&] { return hand_over(context->value.update(path, plan->value, settings_of(settings)), file); });
+              [&] {
+                return open_file(context, path, settings, true, file, [&](auto& weir, auto& name, auto& given) {
+                  return weir.update(name, *plan->value, given);
+                });
+              });
 }
 
 int weir_file_step(weir_file* file, uint64_t shift, weir_step** step) {
-  return call("weir_file_step", {{"file", file}, {"step", step}},
-              [&] { return hand_over(file->value.step(shift), step); });
+  return call("weir_file_step", {{"file", file}, {"step", step}}, [&] {
+    *step = nullptr;
+    if (file->first_step) return hand_over(file->value->step(shift), std::move(file->first_step), step);
+    return collective(*file->value->impl()->context, step, [](weir_step&) {}, [&] { return file->value->step(shift); });
+  });
 }
 
 int weir_sync(weir_file* file) {
-  return call("weir_sync", {{"file", file}}, [&] { return file->value.sync(); });
+  return call("weir_sync", {{"file", file}}, [&] { return file->value->sync(); });
 }
 
 int weir_close(weir_file** file) {
   return call("weir_close", {{"file", file}, {"*file", file ? *file : nullptr}}, [&] {
     const std::unique_ptr<weir_file> closing{std::exchange(*file, nullptr)};
-    return closing->value.close();
+    return closing->value->close();
+  });
+}
+
+int weir_close_step(weir_file** file, weir_step* step) {
+  return call("weir_close_step", {{"file", file}, {"*file", file ? *file : nullptr}, {"step", step}}, [&] {
+    const std::unique_ptr<weir_file> closing{std::exchange(*file, nullptr)};
+    return closing->value->close(*step->value);
   });
 }
 
@@ -216,39 +303,42 @@ int weir_declaration_variable(weir_declaration* declaration, int decomposition, 
 
 int weir_declare(weir_file* file, const weir_declaration* declaration, weir_step** step) {
   return call("weir_declare", {{"file", file}, {"declaration", declaration}, {"step", step}},
-              [&] { return hand_over(file->value.declare(declaration->value), step); });
+              [&] {
+                return collective(*file->value->impl()->context, step, [](weir_step&) {},
+                                  [&] { return file->value->declare(declaration->value); });
+              });
 }
 
 int weir_write(weir_step* step, int variable, const void* data, uint64_t bytes) {
-  return call("weir_write", {{"step", step}}, [&] { return step->value.write(variable, data, bytes); });
+  return call("weir_write", {{"step", step}}, [&] { return step->value->write(variable, data, bytes); });
 }
 
 int weir_read(weir_step* step, int variable, void* data, uint64_t bytes) {
-  return call("weir_read", {{"step", step}}, [&] { return step->value.read(variable, data, bytes); });
+  return call("weir_read", {{"step", step}}, [&] { return step->value->read(variable, data, bytes); });
 }
 
 int weir_finish(weir_step* step) {
-  return call("weir_finish", {{"step", step}}, [&] { return step->value.finish(); });
+  return call("weir_finish", {{"step", step}}, [&] { return step->value->finish(); });
 }
 
 int weir_start(weir_step* step) {
-  return call("weir_start", {{"step", step}}, [&] { return step->value.start(); });
+  return call("weir_start", {{"step", step}}, [&] { return step->value->start(); });
 }
 
 int weir_test(weir_step* step, int* done) {
   return call("weir_test", {{"step", step}, {"done", done}}, [&] {
-    *done = step->value.test() ? 1 : 0;
+    *done = step->value->test() ? 1 : 0;
     return Status{};
   });
 }
 
 int weir_wait(weir_step* step) {
-  return call("weir_wait", {{"step", step}}, [&] { return step->value.wait(); });
+  return call("weir_wait", {{"step", step}}, [&] { return step->value->wait(); });
 }
 
 int weir_explain(weir_step* step, const char** text) {
   return call("weir_explain", {{"step", step}, {"text", text}}, [&] {
-    step->text = step->value.explain();
+    step->text = step->value->explain();
     *text = step->text.c_str();
     return Status{};
   });
@@ -256,7 +346,7 @@ int weir_explain(weir_step* step, const char** text) {
 
 int weir_report(const weir_step* step, weir_step_report* report) {
   return call("weir_report", {{"step", step}, {"report", report}}, [&] {
-    const weir::Report from = step->value.report();
+    const weir::Report from = step->value->report();
     *report = {.bytes = from.bytes,
                .stored_bytes = from.stored_bytes,
                .stored_while_aggregating = from.stored_while_aggregating,
@@ -276,26 +366,29 @@ int weir_step_free(weir_step** step) { return free_handle("weir_step_free", step
 
 int weir_step_plan(const weir_step* step, weir_plan** plan) {
   return call("weir_step_plan", {{"step", step}, {"plan", plan}}, [&] {
-    *plan = new weir_plan{step->value.plan()};
+    *plan = new weir_plan{step->value->plan()};
     return Status{};
   });
 }
 
 int weir_plan_step(weir_file* file, const weir_plan* plan, uint64_t shift, weir_step** step) {
   return call("weir_plan_step", {{"file", file}, {"plan", plan}, {"step", step}},
-              [&] { return hand_over(file->value.step(plan->value, shift), step); });
+              [&] {
+                return collective(*file->value->impl()->context, step, [](weir_step&) {},
+                                  [&] { return file->value->step(*plan->value, shift); });
+              });
 }
 
 int weir_plan_hash(const weir_plan* plan, uint64_t* hash) {
   return call("weir_plan_hash", {{"plan", plan}, {"hash", hash}}, [&] {
-    *hash = plan->value.hash();
+    *hash = plan->value->hash();
     return Status{};
   });
 }
 
 int weir_plan_text(weir_plan* plan, const char** text) {
   return call("weir_plan_text", {{"plan", plan}, {"text", text}}, [&] {
-    plan->text = plan->value.text();
+    plan->text = plan->value->text();
     *text = plan->text.c_str();
     return Status{};
   });
@@ -303,19 +396,27 @@ int weir_plan_text(weir_plan* plan, const char** text) {
 
 int weir_plan_explain(weir_plan* plan, const char** text) {
   return call("weir_plan_explain", {{"plan", plan}, {"text", text}}, [&] {
-    plan->text = plan->value.explain();
+    plan->text = plan->value->explain();
     *text = plan->text.c_str();
     return Status{};
   });
 }
 
 int weir_plan_save(const weir_plan* plan, const char* path) {
-  return call("weir_plan_save", {{"plan", plan}, {"path", path}}, [&] { return plan->value.save(path); });
+  return call("weir_plan_save", {{"plan", plan}, {"path", path}}, [&] {
+    std::string name;
+    const Status mine = weir::attempt("save a plan", [&] { return name = path, Status{}; });
+    return weir::save_plan(*plan->value->impl(), name, mine);
+  });
 }
 
 int weir_load_plan(weir_context* context, const char* path, weir_plan** plan) {
   return call("weir_load_plan", {{"context", context}, {"path", path}, {"plan", plan}},
-              [&] { return hand_over(context->value.load_plan(path), plan); });
+              [&] {
+                std::string name;
+                return collective(*context->value->impl(), plan, [&](weir_plan&) { name = path; },
+                                  [&] { return context->value->load_plan(name); });
+              });
 }
 
 int weir_plan_free(weir_plan** plan) { return free_handle("weir_plan_free", plan); }

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <new>
 #include <string_view>
 #include <weir/status.hpp>
 
@@ -36,8 +37,11 @@ inline bool log_enabled(LogComponent component, LogLevel level) noexcept {
 /// Formats and writes a line when the component's level asks for it; otherwise costs a load and a comparison.
 template <class... Args>
 void log_line(LogComponent component, LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
-  if (log_enabled(component, level)) {
+  if (!log_enabled(component, level)) return;
+  try {
     detail::write_log(component, level, fmt::format(format, std::forward<Args>(args)...));
+  } catch (const std::bad_alloc&) {
+    // A message that cannot be written must not stop the work it speaks of.
   }
 }
 

@@ -9,17 +9,20 @@ Aggregator::Aggregator(Pass& pass)
     : pass_{pass},
       part_{*pass.plan.domain},
       domain_{pass.layout().domains[part_.domain]},
-      channel_{pass.arena.aggregator_channel(pass.layout(), pass.team.rank())},
       write_{pass.layout().direction == Direction::write},
-      slots_(channel_.count),
+      slots_(pass.layout().placement.buffers),
       nodes_in_(domain_.windows, 0),
       deliveries_(part_.inboxes.size()) {
   for (const Inbox& inbox : part_.inboxes)
     for (const Edge& edge : inbox.route.edges) ++nodes_in_[edge.window - domain_.first_window];
-  const ArenaShape shape = ArenaShape::of(pass.layout(), pass.team.nodes(), pass.team.rank());
-  for (std::uint32_t i = 0; i < shape.landings; ++i) landings_.push_back(pass.arena.landing(pass.layout(), i));
+  landings_.resize(ArenaShape::of(pass.layout(), pass.team.nodes(), pass.team.rank()).landings);
   landing_taken_.resize(landings_.size());
   reset();
+}
+
+void Aggregator::attach(const Arena& arena) noexcept {
+  channel_ = arena.aggregator_channel(pass_.layout(), pass_.team.rank());
+  for (std::uint32_t i = 0; i < landings_.size(); ++i) landings_[i] = arena.landing(pass_.layout(), i);
 }
 
 void Aggregator::reset() noexcept {

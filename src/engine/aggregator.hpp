@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "engine/contributor.hpp"
@@ -11,7 +10,10 @@ namespace weir {
 /// Carries one domain between its buffers and the storage, and the parts of other nodes between messages and its buffers.
 class Aggregator {
  public:
+  /// Allocates all that it needs.
   explicit Aggregator(Pass& pass);
+  /// The buffers that it uses.
+  void attach(const Arena& arena) noexcept;
 
   void reset() noexcept;
   bool progress() noexcept;
@@ -73,7 +75,7 @@ class Aggregator {
   std::vector<Delivery> deliveries_;     // by inbox
   std::vector<std::byte*> landings_;
   std::vector<unsigned char> landing_taken_;
-  std::array<Transferred, most_ios> ios_;
+  std::vector<Transferred> ios_{most_ios};  // not in place: steps are made often, aggregators are few
   std::size_t ios_in_flight_ = 0;
   std::size_t parcels_ = 0;
   std::size_t open_slots_ = 0;

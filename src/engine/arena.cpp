@@ -11,10 +11,17 @@ namespace weir {
 namespace {
 constexpr std::uint32_t most_landings = 4;
 
-std::uint64_t line(std::uint64_t size) { return (size + 63) / 64 * 64; }
+std::uint64_t line(std::uint64_t size) noexcept { return (size + 63) / 64 * 64; }
+
+/// How many domains a rank relays that come before this one.
+std::uint32_t relays_before(const Layout& layout, const NodeMap& nodes, int rank, std::uint32_t domain) noexcept {
+  std::uint32_t count = 0;
+  for (std::uint32_t d = 0; d < domain; ++d) count += relays(layout, nodes, rank, d) ? 1 : 0;
+  return count;
+}
 }  // namespace
 
-ArenaShape ArenaShape::of(const Layout& layout, const NodeMap& nodes, int rank) {
+ArenaShape ArenaShape::of(const Layout& layout, const NodeMap& nodes, int rank) noexcept {
   ArenaShape shape;
   shape.buffers = layout.placement.buffers;
   shape.buffer_size = line(layout.placement.buffer_size);
@@ -26,14 +33,14 @@ ArenaShape ArenaShape::of(const Layout& layout, const NodeMap& nodes, int rank) 
     }
   }
   if (nodes.nodes() > 1) {
-    shape.relays = relayed_domains(layout, nodes, rank);
+    shape.relays = relays_before(layout, nodes, rank, static_cast<std::uint32_t>(layout.domains.size()));
     shape.relay_chunk = line(layout.placement.chunk + chunk_trailer);
   }
   return shape;
 }
 
 std::uint64_t ArenaShape::data_bytes() const noexcept {
-  return aggregator_bytes + landing_bytes * landings + relays.size() * relay_chunk * Placement::relay_buffers;
+  return aggregator_bytes + landing_bytes * landings + std::uint64_t{relays} * relay_chunk * Placement::relay_buffers;
 }
 
 std::uint64_t ArenaShape::whole_bytes() const noexcept {
@@ -53,9 +60,9 @@ Arena::~Arena() {
 
 Status Arena::reserve(const Layout& layout) {
   const ArenaShape shape = ArenaShape::of(layout, team_->nodes(), team_->rank());
-  if (shape.buffers + shape.relays.size() * Placement::relay_buffers > ArenaShape::most_slots)
+  if (shape.buffers + std::uint64_t{shape.relays} * Placement::relay_buffers > ArenaShape::most_slots)
     return problem(Code::invalid, fmt::format("cannot relay {} domains through rank {}: at most {} buffers a rank",
-                                              shape.relays.size(), team_->rank(), ArenaShape::most_slots),
+                                              shape.relays, team_->rank(), ArenaShape::most_slots),
                    "lower plan.aggregators");
   return reserve(shape.data_bytes());
 }
@@ -69,7 +76,7 @@ Status Arena::reserve(std::uint64_t buffer_bytes) {
   return {};
 }
 
-bool Arena::large_enough(const Layout& layout) const {
+bool Arena::large_enough(const Layout& layout) const noexcept {
   return ArenaShape::of(layout, team_->nodes(), team_->rank()).whole_bytes() <= size_;
 }
 
@@ -84,7 +91,7 @@ void Arena::bind(std::uint64_t plan_serial, std::uint64_t buffer_bytes) noexcept
   planned_buffers_ = std::max(planned_buffers_, buffer_bytes);
 }
 
-Status Arena::connect(const Layout& layout, bool moved) {
+Status Arena::connect(const Layout& layout, bool moved) noexcept {
   if (moved) fitting_.fill(0);
   moved_ = false;
   for (int local = 0; local < team_->local_size(); ++local) {
@@ -121,18 +128,17 @@ void Arena::link(bool one_sided, bool moved) {
   MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
 }
 
-Channel Arena::aggregator_channel(const Layout& layout, int rank) const {
+Channel Arena::aggregator_channel(const Layout& layout, int rank) const noexcept {
   const int local = team_->local_rank_of(rank);
   std::byte* base = bases_[local];
   return {reinterpret_cast<SlotControl*>(base), base + ArenaShape::control_bytes,
           line(layout.placement.buffer_size), layout.placement.buffers, local};
 }
 
-Channel Arena::relay_channel(const Layout& layout, int rank, std::uint32_t domain) const {
+Channel Arena::relay_channel(const Layout& layout, int rank, std::uint32_t domain) const noexcept {
   const int local = team_->local_rank_of(rank);
   const ArenaShape shape = ArenaShape::of(layout, team_->nodes(), rank);
-  const auto place = static_cast<std::uint64_t>(std::find(shape.relays.begin(), shape.relays.end(), domain) -
-                                                shape.relays.begin());
+  const std::uint64_t place = relays_before(layout, team_->nodes(), rank, domain);
   std::byte* base = bases_[local];
   auto* controls = reinterpret_cast<SlotControl*>(base) + shape.buffers + place * Placement::relay_buffers;
   std::byte* buffers = base + ArenaShape::control_bytes + shape.aggregator_bytes +
@@ -140,7 +146,7 @@ Channel Arena::relay_channel(const Layout& layout, int rank, std::uint32_t domai
   return {controls, buffers, shape.relay_chunk, Placement::relay_buffers, local};
 }
 
-std::byte* Arena::landing(const Layout& layout, std::uint32_t index) const {
+std::byte* Arena::landing(const Layout& layout, std::uint32_t index) const noexcept {
   const ArenaShape shape = ArenaShape::of(layout, team_->nodes(), team_->rank());
   return bases_[team_->local_rank()] + ArenaShape::control_bytes + shape.aggregator_bytes + index * shape.landing_bytes;
 }

@@ -18,12 +18,12 @@ struct ArenaShape {
   std::uint64_t aggregator_bytes = 0;  ///< buffers of the domain
   std::uint64_t landing_bytes = 0;     ///< of one landing place for data of other nodes
   std::uint32_t landings = 0;
-  std::vector<std::uint32_t> relays;   ///< domains
+  std::uint32_t relays = 0;            ///< domains of other nodes
   std::uint64_t relay_chunk = 0;
   std::uint32_t buffers = 0;
   std::uint64_t buffer_size = 0;
 
-  static ArenaShape of(const Layout& layout, const NodeMap& nodes, int rank);
+  static ArenaShape of(const Layout& layout, const NodeMap& nodes, int rank) noexcept;
   [[nodiscard]] std::uint64_t data_bytes() const noexcept;   ///< of the buffers
   [[nodiscard]] std::uint64_t whole_bytes() const noexcept;  ///< with controls; 0 when it has no buffers
   /// What lies before the buffers: one control for each slot.
@@ -47,7 +47,7 @@ class Arena {
   /// The same for so many bytes of buffers.
   Status reserve(std::uint64_t buffer_bytes);
   /// Maps the parts of the other ranks of this node, after the agreement; `moved` on any rank.
-  Status connect(const Layout& layout, bool moved);
+  Status connect(const Layout& layout, bool moved) noexcept;
   /// Maps the part of the first rank of this node, which has so many bytes of buffers, and makes its pages present.
   Status connect_first(std::uint64_t buffer_bytes);
   /// Whether this rank's part was allocated anew since the last `connect`.
@@ -57,9 +57,9 @@ class Arena {
   /// The communicator, and for one-sided exchange the window, of messages between nodes; `moved` on any rank. Collective.
   void link(bool one_sided, bool moved);
 
-  [[nodiscard]] Channel aggregator_channel(const Layout& layout, int rank) const;
-  [[nodiscard]] Channel relay_channel(const Layout& layout, int rank, std::uint32_t domain) const;
-  [[nodiscard]] std::byte* landing(const Layout& layout, std::uint32_t index) const;
+  [[nodiscard]] Channel aggregator_channel(const Layout& layout, int rank) const noexcept;
+  [[nodiscard]] Channel relay_channel(const Layout& layout, int rank, std::uint32_t domain) const noexcept;
+  [[nodiscard]] std::byte* landing(const Layout& layout, std::uint32_t index) const noexcept;
 
   [[nodiscard]] MPI_Comm communicator() const noexcept { return communicator_; }
   [[nodiscard]] MPI_Win window() const noexcept { return window_; }
@@ -67,7 +67,7 @@ class Arena {
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
   /// Whether this rank's part needs no more memory for a plan.
-  [[nodiscard]] bool large_enough(const Layout& layout) const;
+  [[nodiscard]] bool large_enough(const Layout& layout) const noexcept;
 
   // --- who has it: the same on all ranks ---
   void take() noexcept { taken_ = true; }

@@ -26,9 +26,17 @@ const char* name(Call call) noexcept {
     case Call::close: return "close";
     case Call::save: return "save";
     case Call::load: return "load_plan";
+    case Call::drop_out: return "nothing, for lack of memory";
   }
   return "?";
 }
+
+namespace {
+Status dropped_out() noexcept {
+  return problem(Code::no_memory, "cannot go on in this context: a rank had no memory to take part",
+                 "give the job more memory, and make a new context");
+}
+}  // namespace
 
 Status check_mpi() {
   int started = 0, ended = 0;
@@ -40,15 +48,14 @@ Status check_mpi() {
   return {};
 }
 
-Status agreed(const Outcome& outcome) {
-  if (outcome.other_call != 0) {
-    const auto call = static_cast<Call>(outcome.call >> 56), other = static_cast<Call>(outcome.other_call >> 56);
-    return problem(Code::mismatch,
-                   call == other ? fmt::format("cannot {}: the ranks called it for different files or steps", name(call))
-                                 : fmt::format("cannot go on: some ranks called {}, others {}", name(call), name(other)),
-                   "collective calls are made by all ranks in the same order");
-  }
-  return status_of(outcome);
+Status agreed(const Outcome& outcome) noexcept {
+  if (outcome.other_call == 0) return status_of(outcome);
+  const auto call = static_cast<Call>(outcome.call >> 56), other = static_cast<Call>(outcome.other_call >> 56);
+  if (other == Call::drop_out) return dropped_out();
+  return problem(Code::mismatch, [&] {
+    return call == other ? fmt::format("cannot {}: the ranks called it for different files or steps", name(call))
+                         : fmt::format("cannot go on: some ranks called {}, others {}", name(call), name(other));
+  }, "collective calls are made by all ranks in the same order");
 }
 
 namespace {
@@ -74,16 +81,23 @@ Result<std::shared_ptr<Context::Impl>> Context::Impl::make(MPI_Comm communicator
   if (Status status = check_mpi(); !status.ok()) return status;
   if (communicator == MPI_COMM_NULL)
     return problem(Code::invalid, "cannot make a context on MPI_COMM_NULL", "pass a communicator that has this rank");
-  auto impl = std::make_shared<Impl>();
-  auto settings = ResolvedSettings::resolve(given);
+  std::shared_ptr<Impl> impl;
+  const Status resolved = attempt("make a context", [&]() -> Status {
+    impl = std::make_shared<Impl>();
+    auto settings = ResolvedSettings::resolve(given);
+    if (settings) impl->settings = std::move(*settings);
+    return settings.status();
+  });
   // Settings may be wrong on some ranks only, so all hear of it before they do anything together.
-  int mine = settings ? 0 : static_cast<int>(settings.status().code()), worst = 0;
+  const int mine = static_cast<int>(resolved.code());
+  int worst = 0;
   MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, communicator);
-  if (!settings) return settings.status();
+  if (mine != 0 && mine == worst) return resolved;
+  if (worst == static_cast<int>(Code::no_memory))
+    return problem(Code::no_memory, "cannot make a context: another rank is out of memory", "give the job more memory");
   if (worst != 0)
     return problem(static_cast<Code>(worst), "cannot make a context: another rank has settings that cannot be used",
                    "see that rank's message; WEIR_* must be the same on all ranks");
-  impl->settings = std::move(*settings);
   (void)set_log(impl->settings.text("log"));
   Team::Options options;
   options.ranks_per_node = static_cast<int>(impl->settings.number("machine.ranks_per_node"));
@@ -108,16 +122,14 @@ Result<std::shared_ptr<Context::Impl>> Context::Impl::make(MPI_Comm communicator
 Status Context::Impl::prepare() {
   const std::uint64_t bytes = std::min(ready_buffers, settings.number("plan.memory"));
   Outcome outcome;
-  try {
+  outcome.fail(attempt("make a context", [&]() -> Status {
     auto made = FileSettings::of(settings, *team);
-    if (made) file_settings = std::move(*made);
-    else outcome.fail(made.status(), team->rank());
+    if (!made) return made.status();
+    file_settings = std::move(*made);
     for (int segment = Team::first_free_segment; segment < Team::segments; ++segment)
       arenas.push_back(std::make_unique<Arena>(*team, segment));
-    if (team->leader()) outcome.fail(arenas.front()->reserve(bytes), team->rank());
-  } catch (const std::bad_alloc&) {
-    outcome.fail(problem(Code::no_memory, "cannot make a context: out of memory"), team->rank());
-  }
+    return team->leader() ? arenas.front()->reserve(bytes) : Status{};
+  }), team->rank());
   if (const Outcome& all = team->agree(outcome); all.failed()) return status_of(all);
   return arenas.front()->connect_first(bytes);
 }
@@ -137,8 +149,15 @@ const Outcome& Context::Impl::agree(Outcome outcome, Call call, std::uint64_t ob
   return team->agree(outcome);
 }
 
-Status Context::Impl::check_together() const {
+Status Context::Impl::drop_out() noexcept {
+  if (team->size() == 1) return problem(Code::no_memory, "cannot go on: out of memory", "give the job more memory");
+  team->drop_out(call_id(Call::drop_out, 0));
+  return dropped_out();
+}
+
+Status Context::Impl::check_together() const noexcept {
   if (!team->broken()) return {};
+  if (static_cast<Call>(team->result().other_call >> 56) == Call::drop_out) return dropped_out();
   return problem(Code::mismatch, "cannot go on in this context: its ranks made different collective calls",
                  "collective calls are made by all ranks in the same order; make a new context");
 }

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <weir/weir.hpp>
@@ -16,7 +16,7 @@
 namespace weir {
 
 /// Collective calls, so that ranks that call different ones can be told.
-enum class Call : std::uint8_t { none, create, open, update, declare, step, finish, sync, close, save, load };
+enum class Call : std::uint8_t { none, create, open, update, declare, step, finish, sync, close, save, load, drop_out };
 const char* name(Call call) noexcept;
 /// Tells one collective call from another: what, on which of the context's files, with which plan.
 inline std::uint64_t call_id(Call call, std::uint64_t object, std::uint64_t plan_serial = 0) noexcept {
@@ -32,9 +32,11 @@ struct Context::Impl {
   std::shared_ptr<const FileSettings> file_settings;  ///< of files that have no settings of their own
   std::shared_ptr<Team> team;
   std::vector<std::unique_ptr<Arena>> arenas;
-  std::deque<std::shared_ptr<Step::Impl>> under_way;  ///< started steps, in the order of their start
+  std::vector<std::shared_ptr<Step::Impl>> under_way;  ///< started steps, in the order of their start
+  std::size_t steps = 0;                               ///< that exist: there is room for them all in `under_way`
   std::map<std::uint64_t, Plan> plans;                ///< by this rank's hash of declaration and circumstances
   std::uint64_t id = 0;  ///< random, the same on all ranks
+  Status handicap;       ///< what this rank lacks for its next collective call, which it makes all the same to tell
   bool explains = false;  ///< WEIR_EXPLAIN: every finished step is explained on stderr
   std::uint64_t files = 0;
   std::uint64_t plan_count = 0;
@@ -46,15 +48,19 @@ struct Context::Impl {
   Status prepare();
 
   /// An error when ranks have made different calls before, so that nothing can be done together any more.
-  [[nodiscard]] Status check_together() const;
+  [[nodiscard]] Status check_together() const noexcept;
   /// Begins a collective call: what this rank brings to its first agreement.
   Outcome enter(Call call, std::uint64_t object, std::uint64_t plan_serial = 0) noexcept;
 
   /// Completes started steps, then meets all other ranks: the same status everywhere.
   Status agree(Call call, std::uint64_t object, const Status& mine);
+  [[nodiscard]] Status take_handicap() noexcept { return std::exchange(handicap, {}); }
   /// The same with more to tell.
   const Outcome& agree(Outcome outcome, Call call, std::uint64_t object);
   void drain() noexcept;
+  /// For a rank that has no memory for something that the ranks do without meeting: the others, who cannot know, find
+  /// out when they wait for it. Nothing can be done together any more.
+  Status drop_out() noexcept;
 
   /// Buffers for one open file, best those that a plan has used; null when all are taken. The same on every rank.
   Arena* take_arena(std::uint64_t plan_serial = 0) noexcept;
@@ -63,6 +69,6 @@ struct Context::Impl {
 };
 
 /// What the ranks agreed on, as a status; different calls become `Code::mismatch`.
-Status agreed(const Outcome& outcome);
+Status agreed(const Outcome& outcome) noexcept;
 
 }  // namespace weir

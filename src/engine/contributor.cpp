@@ -17,7 +17,6 @@ Contributor::Contributor(Pass& pass) : pass_{pass} {
     lane.end_edge = e;
     lane.remote = nodes.node_of[lane.domain->aggregator] != pass.team.node();
     if (lane.remote) {
-      lane.channel = pass.arena.relay_channel(layout, relay_rank(nodes, pass.team.node(), d), d);
       std::uint64_t item = 0;
       std::uint32_t own = lane.first_edge;
       for (const Edge& edge : pass.plan.node->route.edges_of(*lane.domain)) {
@@ -28,13 +27,20 @@ Contributor::Contributor(Pass& pass) : pass_{pass} {
         }
         item += chunks_of(edge, layout.placement.chunk);
       }
-    } else {
-      lane.channel = pass.arena.aggregator_channel(layout, lane.domain->aggregator);
     }
     lanes_.push_back(std::move(lane));
   }
   copied_.resize(pass.plan.route.transfers.size());
   reset();
+}
+
+void Contributor::attach(const Arena& arena) noexcept {
+  const Layout& layout = pass_.layout();
+  for (Lane& lane : lanes_) {
+    const auto d = static_cast<std::uint32_t>(lane.domain - layout.domains.data());
+    lane.channel = lane.remote ? arena.relay_channel(layout, relay_rank(pass_.team.nodes(), pass_.team.node(), d), d)
+                               : arena.aggregator_channel(layout, lane.domain->aggregator);
+  }
 }
 
 void Contributor::reset() noexcept {

@@ -9,7 +9,10 @@ namespace weir {
 /// Moves a rank's own data between its variables and the buffers of the plan.
 class Contributor {
  public:
+  /// Allocates all that it needs.
   explicit Contributor(Pass& pass);
+  /// The buffers that it uses.
+  void attach(const Arena& arena) noexcept;
 
   /// Everything from the start again.
   void reset() noexcept;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "engine/pass.hpp"
@@ -28,7 +27,7 @@ class Direct {
     bool taken = false;
   };
   Pass& pass_;
-  std::array<Entry, most_ios> ios_;
+  std::vector<Entry> ios_{most_ios};
   std::size_t in_flight_ = 0;
 };
 

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <functional>
+#include <new>
 
 #include "core/errors.hpp"
 #include "engine/step.hpp"
@@ -30,6 +32,7 @@ Call call_of(OpenMode mode) {
 std::string resolved(const std::string& path) {
   std::error_code ignored;
   const auto real = std::filesystem::weakly_canonical(path, ignored);
+  if (ignored == std::errc::not_enough_memory) throw std::bad_alloc{};
   return ignored ? path : real.string();
 }
 
@@ -45,7 +48,7 @@ std::string temporary_name(const std::string& target, std::uint64_t context, std
   return (path.parent_path() / fmt::format(".{}.weir-{:016x}-{}", path.filename().string(), context, file)).string();
 }
 
-Status different_plans() {
+Status different_plans() noexcept {
   return problem(Code::mismatch, "cannot take a step: the ranks brought different plans", "pass the same plan on all ranks");
 }
 
@@ -58,23 +61,38 @@ Status different_files(const std::string& path) {
 
 Result<std::shared_ptr<File::Impl>> File::Impl::open(std::shared_ptr<Context::Impl> context, const std::string& path,
                                                      OpenMode mode, const Plan* plan, const Settings& given) {
-  auto file = std::make_shared<Impl>();
+  Context::Impl& weir = *context;
+  const std::uint64_t serial = ++weir.files;
+  const bool alone = opens_alone(weir, mode, plan, given);
+  std::shared_ptr<Impl> file;
+  Status status = weir.take_handicap();
+  if (status.ok()) status = attempt("open a file", [&] { return file = std::make_shared<Impl>(), Status{}; });
+  if (!file) {
+    if (alone) return weir.drop_out();
+    status = weir.agree(call_of(mode), serial, status);
+    if (weir.team->result().other_call != 0) --weir.files;
+    return status;
+  }
+  file->settings = weir.file_settings;
   file->context = std::move(context);
-  Context::Impl& weir = *file->context;
-  file->path = path;
   file->mode = mode;
-  file->serial = ++weir.files;
-  file->given_ = given;
+  file->serial = serial;
   if (plan) file->plan_ = *plan;
-  const Status status = file->opens_alone() ? file->open_alone(call_of(mode)) : file->open_together(call_of(mode));
+  file->opening_ = attempt("open a file", [&]() -> Status {
+    file->path = path;
+    file->given_ = given;
+    return {};
+  });
+  status = alone ? file->open_alone(call_of(mode)) : file->open_together(call_of(mode));
   if (!status.ok()) return status;
   return file;
 }
 
-bool File::Impl::opens_alone() const {
-  if (!plan_ || mode == OpenMode::update || context->team->nodes().nodes() > 1 || !check_plan(*plan_).ok()) return false;
-  if (plan_->impl()->set.space != 0 || context->file_settings->files != "shared" || given_.contains("plan.files")) return false;
-  const Layout& layout = plan_->impl()->plan.layout;
+bool File::Impl::opens_alone(const Context::Impl& weir, OpenMode mode, const Plan* plan, const Settings& given) {
+  if (!plan || !plan->impl() || plan->impl()->team != weir.team || mode == OpenMode::update) return false;
+  const Layout& layout = plan->impl()->plan.layout;
+  if (weir.team->nodes().nodes() > 1 || layout.direction != direction_of(mode)) return false;
+  if (plan->impl()->set.space != 0 || weir.file_settings->files != "shared" || given.contains("plan.files")) return false;
   const bool rank_0_stores = layout.domains.size() == 1 && layout.domains[0].aggregator == 0;
   return mode == OpenMode::read || (layout.placement.mode == Mode::aggregate && rank_0_stores);
 }
@@ -85,10 +103,11 @@ Status File::Impl::open_alone(Call call) {
   if (!arena) return too_many_files();
   arenas.push_back(arena);
   Outcome outcome;
-  opening_ = attempt_open(call, outcome);
+  if (opening_.ok()) opening_ = attempt_open(call, outcome);
   if (outcome.flags & flag_set) opening_ = other_space();
   replaces_ = (outcome.flags & flag_replaces) != 0;
   confirmed_ = false;
+  closed = false;
   ++weir.unconfirmed;
   weir.team->enter(call_id(call, serial, plan_->impl()->serial));
   return {};
@@ -108,9 +127,9 @@ const Outcome& File::Impl::agree(Outcome outcome, Call call) {
 
 Status File::Impl::open_together(Call call) {
   Context::Impl& weir = *context;
-  closed = true;  // until all ranks have it open
   Outcome outcome;
-  outcome.fail(attempt_open(call, outcome), weir.team->rank());
+  if (opening_.ok()) opening_ = attempt_open(call, outcome);
+  outcome.fail(opening_, weir.team->rank());
   const Outcome& all = weir.agree(outcome, call, serial);
   Status result = agreed(all);
   if (all.other_call != 0) --weir.files;  // those who called something else have not counted this one
@@ -121,7 +140,7 @@ Status File::Impl::open_together(Call call) {
   Arena* arena = result.ok() ? weir.take_arena(plan_ ? plan_->impl()->serial : 0) : nullptr;
   if (result.ok() && !arena) result = too_many_files();
   if (!result.ok()) {
-    if (storage_ && (outcome.flags & flag_replaces)) (void)settings->system->remove(work);  // a temporary file, never the target
+    if (outcome.flags & flag_replaces) remove_work();  // a temporary file, never the target
     if (set_) set_->discard(false);
     return result;
   }
@@ -131,9 +150,12 @@ Status File::Impl::open_together(Call call) {
   return {};
 }
 
-Status File::Impl::attempt_open(Call call, Outcome& outcome) try {
+Status File::Impl::attempt_open(Call call, Outcome& outcome) noexcept {
+  return attempt("open a file", [&] { return open_here(call, outcome); });
+}
+
+Status File::Impl::open_here(Call call, Outcome& outcome) {
   Context::Impl& weir = *context;
-  settings = weir.file_settings;
   if (path.empty()) return problem(Code::invalid, fmt::format("cannot {} a file without a name", name(call)));
   if (!given_.empty() || settings->faulty) {
     auto resolved_settings = weir.settings.with(given_);
@@ -144,6 +166,7 @@ Status File::Impl::attempt_open(Call call, Outcome& outcome) try {
   }
   if (plan_)
     if (Status status = check_plan(*plan_); !status.ok()) return status;
+  if (plan_) first_step_ = std::make_shared<Step::Impl>(*this, *plan_);
   outcome.vote = outcome.most = std::uint64_t{XXH32(settings->files.data(), settings->files.size(), 0)} << 32 |
                                 (plan_ ? plan_->impl()->serial & 0xffffffff : 0);
   if (mode == OpenMode::create && settings->files != "shared") return create_set(outcome);
@@ -172,8 +195,6 @@ Status File::Impl::attempt_open(Call call, Outcome& outcome) try {
   if (!opened) return opened.status();
   storage_ = std::move(*opened);
   return {};
-} catch (const std::bad_alloc&) {
-  return problem(Code::no_memory, "cannot open a file: out of memory");
 }
 
 Status File::Impl::create_set(Outcome& outcome) {
@@ -213,26 +234,23 @@ LazyStorage::Place File::Impl::place_of(std::uint64_t offset) const {
 
 Storage* File::Impl::get() noexcept {
   if (storage_ || !open_error_.ok()) return storage_.get();
-  try {
-    if (!opening_.ok()) {
-      open_error_ = opening_;
-      return nullptr;
-    }
+  open_error_ = opening_;
+  if (!opening_.ok()) return nullptr;
+  open_error_ = attempt("open a file", [&] {
     work = replaces() ? temporary_name(resolved(path), context->id, serial) : path;
     auto opened = set_ ? set_->open() : settings->system->open(work, mode == OpenMode::create ? OpenMode::update : mode);
     if (opened) storage_ = std::move(*opened);
-    else open_error_ = opened.status();
-  } catch (const std::bad_alloc&) {
-    open_error_ = problem(Code::no_memory, "cannot open a file: out of memory");
-  }
+    return opened.status();
+  });
   return storage_.get();
 }
 
-Status File::Impl::check_open(const char* action) const {
+Status File::Impl::check_open(const char* action) const noexcept {
   if (Status status = check_mpi(); !status.ok()) return status;
   if (Status status = context->check_together(); !status.ok()) return status;
-  if (closed) return problem(Code::invalid, fmt::format("cannot {} '{}': it is closed", action, path), "open it again");
-  return {};
+  if (!closed) return {};
+  return problem(Code::invalid, [&] { return fmt::format("cannot {} '{}': it is closed", action, path); },
+                 "open it again");
 }
 
 Result<Step> File::Impl::declare(const Declaration& declaration) {
@@ -249,79 +267,107 @@ Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>&
   request.model = &rule;
   std::uint64_t key = 0;
   Result<RankDeclaration> own{Status{}};
-  try {
+  // A new plan, its place among the known ones, and the step are all made before the ranks agree.
+  std::shared_ptr<Plan::Impl> impl;
+  std::map<std::uint64_t, Plan>::node_type entry;
+  std::shared_ptr<Step::Impl> step;
+  Status mine = weir.take_handicap();
+  if (mine.ok()) mine = attempt("declare", [&]() -> Status {
     request.limits = settings->limits;
     const std::uint64_t elsewhere = weir.memory_in_use() - arenas.back()->planned_buffers();
     request.limits.memory = request.limits.memory > elsewhere ? request.limits.memory - elsewhere : 0;
     if (weir.team->rank() == 0) request.storage = settings->system->traits(work);
     own = declared();
-    if (own) {
-      const std::string circumstances =
-          fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(request.direction),
-                      request.limits.memory, request.limits.buffer_size, request.limits.buffers, request.limits.aggregators,
-                      request.limits.alignment, static_cast<int>(request.limits.mode), request.limits.chunk,
-                      request.storage.file_system, request.storage.kind, request.storage.block, request.storage.stripe,
-                      set_ ? set_->space() : 0);
-      key = XXH3_64bits_withSeed(circumstances.data(), circumstances.size(), own->hash());
-    }
-  } catch (const std::bad_alloc&) {
-    own = problem(Code::no_memory, "cannot declare: out of memory", "declare fewer pieces, or boxes");
-  }
+    if (!own) return own.status();
+    const std::string circumstances =
+        fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(request.direction), request.limits.memory,
+                    request.limits.buffer_size, request.limits.buffers, request.limits.aggregators,
+                    request.limits.alignment, static_cast<int>(request.limits.mode), request.limits.chunk,
+                    request.storage.file_system, request.storage.kind, request.storage.block, request.storage.stripe,
+                    set_ ? set_->space() : 0);
+    key = XXH3_64bits_withSeed(circumstances.data(), circumstances.size(), own->hash());
+    impl = std::make_shared<Plan::Impl>();
+    impl->team = weir.team;
+    std::map<std::uint64_t, Plan> one{{key, Plan{impl}}};
+    entry = one.extract(key);
+    return {};
+  });
 
   PlanningHooks hooks;
   Arena* arena = arenas.back();
-  const auto known = own ? weir.plans.find(key) : weir.plans.end();
+  const auto known = mine.ok() ? weir.plans.find(key) : weir.plans.end();
+  if (known != weir.plans.end()) step = make_step(known->second, mine);
   weir.drain();
   hooks.outcome = weir.enter(Call::declare, serial);
   hooks.outcome.fail(opening_, weir.team->rank());
+  hooks.outcome.fail(mine, weir.team->rank());
   hooks.outcome.vote = hooks.outcome.most = known == weir.plans.end() ? 0 : known->second.impl()->serial;
   hooks.outcome.fail(check_idle(), weir.team->rank());
   if (request.limits.memory < request.limits.buffers)
-    hooks.outcome.fail(problem(Code::no_memory, fmt::format("cannot declare for '{}': other open files use all of "
-                                                            "plan.memory ({} B)", path, settings->limits.memory),
-                               "close some, or raise plan.memory"), weir.team->rank());
-  hooks.ready = [&](const RankPlan& plan, Outcome& outcome) { reserve(*arena, plan.layout, outcome); };
+    hooks.outcome.fail(problem(Code::no_memory, [&] {
+      return fmt::format("cannot declare for '{}': other open files use all of plan.memory ({} B)", path,
+                         settings->limits.memory);
+    }, "close some, or raise plan.memory"), weir.team->rank());
+  const auto ready = [&](Outcome& outcome) {
+    Status status;
+    step = make_step(entry.mapped(), status);
+    outcome.fail(status, weir.team->rank());
+    if (impl->plan.layout.placement.mode != Mode::direct) reserve(*arena, impl->plan.layout, outcome);
+  };
+  hooks.ready = std::ref(ready);
   SetPlan set_plan;
   if (set_) {
+    if (!mine.ok()) own = mine;
     if (Status status = set_->place(own, hooks.outcome, set_plan); !status.ok()) return status;
     request.files = set_->groups();
   }
-  auto made = plan_together(*weir.team, std::move(own), request, hooks);
+  if (impl) impl->set = std::move(set_plan);
+  RankPlan no_plan;
+  auto made = plan_together(*weir.team, std::move(own), std::move(request), hooks, impl ? impl->plan : no_plan);
   if (weir.team->result().other_call == 0) confirm();
   if (!made) return made.status();
-  if (!*made) return step_of(known->second, 0);
+  if (!*made) return begin(std::move(step), arena_for(*known->second.impl()), 0);
   const std::uint64_t flags = weir.team->result().flags;
   weir.team->trim();
-  auto impl = std::make_shared<Plan::Impl>();
-  impl->plan = std::move(**made);
-  impl->set = std::move(set_plan);
-  impl->team = weir.team;
   impl->serial = ++weir.plan_count;
   impl->seconds = now() - start;
-  const Plan plan{impl};
-  weir.plans.insert_or_assign(key, plan);
-  auto settled = settle(arena, *impl, flags);
-  if (!settled) return settled.status();
-  return new_step(plan, **settled, 0);
+  weir.plans.erase(key);
+  weir.plans.insert(std::move(entry));
+  return begin(std::move(step), settle(arena, *impl, flags), 0);
 }
 
-Result<Step> File::Impl::new_step(const Plan& plan, Arena& arena, std::uint64_t shift) {
-  Result<StepPlace> place{StepPlace{shift, 0}};
-  if (set_) place = set_->begin(plan, shift);
-  if (!place) return place.status();
-  ++steps;
-  return Step{std::make_shared<Step::Impl>(shared_from_this(), plan, arena, *place)};
-}
-
-Status File::Impl::check_plan(const Plan& plan) const {
+Status File::Impl::check_plan(const Plan& plan) const noexcept {
   if (!plan.impl()) return problem(Code::invalid, "cannot use an empty plan", "make one with declare");
   if (plan.impl()->team != context->team)
     return problem(Code::invalid, "cannot use a plan of another context", "declare it in this one");
-  if (plan.impl()->plan.layout.direction != direction())
-    return problem(Code::invalid, fmt::format("cannot use a plan for {} in '{}', which is open for {}",
-                                              direction() == Direction::read ? "writing" : "reading", path,
-                                              direction() == Direction::read ? "reading" : "writing"));
-  return {};
+  if (plan.impl()->plan.layout.direction == direction()) return {};
+  return problem(Code::invalid, [&] {
+    return fmt::format("cannot use a plan for {} in '{}', which is open for {}",
+                       direction() == Direction::read ? "writing" : "reading", path,
+                       direction() == Direction::read ? "reading" : "writing");
+  });
+}
+
+std::shared_ptr<Step::Impl> File::Impl::make_step(const Plan& plan, Status& why_not) noexcept {
+  std::shared_ptr<Step::Impl> step;
+  why_not = attempt("take a step", [&] { return step = std::make_shared<Step::Impl>(*this, plan), Status{}; });
+  return step;
+}
+
+Result<Step> File::Impl::begin(std::shared_ptr<Step::Impl> step, Result<Arena*> arena, std::uint64_t shift) noexcept {
+  if (!arena) return arena.status();
+  StepPlace place{shift, 0};
+  if (set_) {
+    const Status status = attempt("take a step", [&] {
+      auto begun = set_->begin(step->plan(), shift);
+      if (begun) place = *begun;
+      return begun.status();
+    });
+    if (!status.ok()) return status;
+  }
+  ++steps;
+  step->attach(shared_from_this(), **arena, place);
+  return Step{std::move(step)};
 }
 
 Status File::Impl::check_space(const Plan& plan) const {
@@ -336,38 +382,47 @@ Status File::Impl::other_space() const {
 Result<Step> File::Impl::step(const Plan& plan, std::uint64_t shift) {
   if (Status status = check_open("take a step in"); !status.ok()) return status;
   Outcome outcome;
-  Status mine = check_plan(plan);
+  std::shared_ptr<Step::Impl> step;
+  Status mine = context->take_handicap();
+  if (mine.ok()) mine = check_plan(plan);
   outcome.vote = outcome.most = mine.ok() ? plan.impl()->serial : 0;
   if (mine.ok()) mine = check_space(plan);
   if (mine.ok()) mine = check_idle();
+  if (mine.ok()) step = make_step(plan, mine);
   outcome.fail(mine, context->team->rank());
+  return step_together(std::move(step), plan, shift, outcome);
+}
+
+Result<Step> File::Impl::step_together(std::shared_ptr<Step::Impl> step, const Plan& plan, std::uint64_t shift,
+                                       Outcome outcome) {
   const Outcome& all = agree(outcome, Call::step);
   if (Status status = agreed(all); !status.ok()) return status;
   if (all.vote != all.most) return different_plans();
-  return step_of(plan, shift);
+  if (is_elsewhere(shift)) return declare([&] { return plan.impl()->set.declared.moved(shift); });
+  return begin(std::move(step), arena_for(*plan.impl()), shift);
 }
 
 Result<Step> File::Impl::step(std::uint64_t shift) {
   if (Status status = check_open("take a step in"); !status.ok()) return status;
   if (!plan_)
-    return problem(Code::invalid, fmt::format("cannot take a step in '{}': it was opened without a plan", path),
-                   "declare, or pass the plan to step, create, open or update");
-  return step_of(*plan_, shift);
+    return problem(Code::invalid, [&] {
+      return fmt::format("cannot take a step in '{}': it was opened without a plan", path);
+    }, "declare, or pass the plan to step, create, open or update");
+  if (is_elsewhere(shift)) return declare([&] { return plan_->impl()->set.declared.moved(shift); });
+  Status mine = context->take_handicap();
+  if (mine.ok() && first_step_) return begin(std::move(first_step_), arena_for(*plan_->impl()), shift);
+  auto step = mine.ok() ? make_step(*plan_, mine) : nullptr;
+  if (context->team->nodes().nodes() == 1) return begin(std::move(step), arena_for(*plan_->impl(), mine), shift);
+  Outcome outcome;  // nobody would notice on another node that this rank has no step
+  outcome.fail(mine, context->team->rank());
+  return step_together(std::move(step), *plan_, shift, outcome);
 }
 
-Status File::Impl::check_idle() const {
+Status File::Impl::check_idle() const noexcept {
   if (!moving_early) return {};
-  return problem(Code::invalid, fmt::format("cannot begin another step in '{}': one has been given data", path),
-                 "finish it first");
-}
-
-Result<Step> File::Impl::step_of(const Plan& plan, std::uint64_t shift) {
-  // Elsewhere in a set lies something else, in other pieces.
-  if (set_ && !set_->writes() && shift != 0)
-    return declare([&] { return plan.impl()->set.declared.moved(shift); });
-  auto arena = arena_for(*plan.impl());
-  if (!arena) return arena.status();
-  return new_step(plan, **arena, shift);
+  return problem(Code::invalid, [&] {
+    return fmt::format("cannot begin another step in '{}': one has been given data", path);
+  }, "finish it first");
 }
 
 void File::Impl::reserve(Arena& arena, const Layout& layout, Outcome& outcome) noexcept {
@@ -376,11 +431,7 @@ void File::Impl::reserve(Arena& arena, const Layout& layout, Outcome& outcome) n
     outcome.flags |= flag_too_small;
     return;
   }
-  try {
-    outcome.fail(arena.reserve(layout), context->team->rank());
-  } catch (const std::bad_alloc&) {
-    outcome.fail(problem(Code::no_memory, "cannot allocate buffers: out of memory"), context->team->rank());
-  }
+  outcome.fail(attempt("allocate buffers", [&] { return arena.reserve(layout); }), context->team->rank());
   if (arena.moved()) outcome.flags |= flag_moved;
   if (arena.outside()) outcome.flags |= flag_outside;
 }
@@ -411,23 +462,26 @@ Result<Arena*> File::Impl::settle(Arena* arena, const Plan::Impl& plan, std::uin
   return arena;
 }
 
-Result<Arena*> File::Impl::arena_for(const Plan::Impl& plan) {
-  if (plan.plan.layout.placement.mode == Mode::direct) return arenas.front();
+Result<Arena*> File::Impl::arena_for(const Plan::Impl& plan, const Status& mine) {
+  const auto alone = [&](Arena* arena) { return mine.ok() ? Result<Arena*>{arena} : context->drop_out(); };
+  if (plan.plan.layout.placement.mode == Mode::direct) return alone(arenas.front());
   for (Arena* arena : arenas)
     if (arena->fits(plan.serial)) {
       arena->bind(plan.serial, plan.plan.layout.placement.buffer_size * plan.plan.layout.placement.buffers);
-      return arena;
+      return alone(arena);
     }
   Outcome outcome;
+  outcome.fail(mine, context->team->rank());
   reserve(*arenas.back(), plan.plan.layout, outcome);
   const Outcome& all = agree(outcome, Call::declare);
   if (Status status = agreed(all); !status.ok()) return status;
   return settle(arenas.back(), plan, all.flags);
 }
 
-Status File::Impl::too_many_files() const {
-  return problem(Code::too_many_files, fmt::format("cannot open '{}': {} files are open in this context", path,
-                                                   context->arenas.size()), "close some first");
+Status File::Impl::too_many_files() const noexcept {
+  return problem(Code::too_many_files, [&] {
+    return fmt::format("cannot open '{}': {} files are open in this context", path, context->arenas.size());
+  }, "close some first");
 }
 
 Status File::Impl::sync() {
@@ -436,7 +490,8 @@ Status File::Impl::sync() {
   Status mine;
   if (storage_ && mode != OpenMode::read)
     if (const int error = storage_->sync()) mine = storage_problem(error, "sync", path);
-  if (mine.ok() && context->team->rank() == 0 && opening_.ok()) mine = settings->system->sync_directory(work);
+  if (mine.ok() && context->team->rank() == 0 && opening_.ok())
+    mine = attempt("sync a directory", [&] { return settings->system->sync_directory(work); });
   Outcome outcome;
   outcome.fail(mine, context->team->rank());
   return agreed(agree(outcome, Call::sync));
@@ -455,8 +510,9 @@ Status File::Impl::close() {
 
 Status File::Impl::close(Step::Impl& last) {
   if (last.file() != this)
-    return problem(Code::invalid, fmt::format("cannot close '{}': the step belongs to another file", path),
-                   "pass a step of this file");
+    return problem(Code::invalid, [&] {
+      return fmt::format("cannot close '{}': the step belongs to another file", path);
+    }, "pass a step of this file");
   if (mode == OpenMode::read || set_) {
     const Status finished = last.start();
     const Status status = finished.ok() ? last.wait() : finished;
@@ -481,9 +537,9 @@ Status File::Impl::close_together(Outcome outcome, Step::Impl* last) {
   if (storage_) note(storage_->close(), "close");
   storage_.reset();
   if (failed_steps > 0 && mode != OpenMode::read)
-    outcome.fail(problem(Code::io, fmt::format("cannot close '{}' as a whole file: {} of its steps failed", path, failed_steps),
-                         replaces() ? "what was there before is untouched" : "its contents are not complete"),
-                 weir.team->rank());
+    outcome.fail(problem(failed_code, [&] {
+      return fmt::format("cannot close '{}' as a whole file: {} of its steps failed", path, failed_steps);
+    }, replaces() ? "what was there before is untouched" : "its contents are not complete"), weir.team->rank());
   Status status;
   if (mode != OpenMode::read || !confirmed_) {
     if (set_ && mode != OpenMode::read) {
@@ -495,7 +551,7 @@ Status File::Impl::close_together(Outcome outcome, Step::Impl* last) {
       if (all.other_call == 0) all.fail(install(all.code == 0, durable), 0);
     }));
     if (last) last->conclude();
-    if (status.code() == Code::mismatch && !weir.team->broken()) {
+    if (weir.team->result().other_call != 0 && !weir.team->broken()) {
       closed = false;  // the others have not closed it: that can still be done together
       return status;
     }
@@ -506,22 +562,28 @@ Status File::Impl::close_together(Outcome outcome, Step::Impl* last) {
 }
 
 Status File::Impl::install(bool complete, bool durable) noexcept {
-  if (set_) {
-    Status status = complete ? set_->install(work, target, durable) : Status{};
-    if (!complete || !status.ok()) set_->discard(true);
-    return status.ok() && complete && durable ? settings->system->sync_directory(target) : status;
-  }
-  if (replaces() && !complete) (void)settings->system->remove(work);
-  if (!complete) return {};
-  if (replaces()) {
-    const OldSet old{*settings->system, target};
-    if (Status status = settings->system->rename(work, target); !status.ok()) {
-      (void)settings->system->remove(work);
-      return status;
+  StorageSystem& system = *settings->system;
+  bool installed = false;
+  const Status status = attempt("install a file", [&]() -> Status {
+    if (!complete) return {};
+    if (set_) {
+      if (Status appeared = set_->install(work, target, durable); !appeared.ok()) return appeared;
+    } else if (replaces()) {
+      const OldSet old{system, target};
+      if (Status renamed = system.rename(work, target); !renamed.ok()) return renamed;
+      old.remove(system);
     }
-    old.remove(*settings->system);
-  }
-  return durable ? settings->system->sync_directory(target) : Status{};
+    installed = true;
+    return durable ? system.sync_directory(target) : Status{};
+  });
+  if (installed) return status;
+  if (set_) set_->discard(true);
+  else if (replaces()) remove_work();
+  return status;
+}
+
+void File::Impl::remove_work() noexcept {
+  (void)attempt("remove a file", [&] { return settings->system->remove(work); });
 }
 
 void File::Impl::abandon() noexcept {
@@ -531,7 +593,7 @@ void File::Impl::abandon() noexcept {
                replaces() ? "it is not there; what was there before is untouched" : "it may not be complete");
   storage_.reset();
   if (set_) return set_->discard(false);
-  if (replaces() && context->team->rank() == 0) (void)settings->system->remove(work);
+  if (replaces() && context->team->rank() == 0) remove_work();
 }
 
 File::Impl::~Impl() {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <functional>
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +13,24 @@
 
 namespace weir {
 
+inline Direction direction_of(OpenMode mode) noexcept {
+  return mode == OpenMode::read ? Direction::read : Direction::write;
+}
+
+/// Arenas of a file: never more than there are.
+class ArenaList {
+ public:
+  void push_back(Arena* arena) noexcept { arenas_[count_++] = arena; }
+  [[nodiscard]] Arena* front() const noexcept { return arenas_[0]; }
+  [[nodiscard]] Arena* back() const noexcept { return arenas_[count_ - 1]; }
+  [[nodiscard]] auto begin() const noexcept { return arenas_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return arenas_.begin() + static_cast<std::ptrdiff_t>(count_); }
+
+ private:
+  std::array<Arena*, Team::segments> arenas_{};
+  std::size_t count_ = 0;
+};
+
 struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   std::shared_ptr<Context::Impl> context;
   std::shared_ptr<const FileSettings> settings;
@@ -19,9 +39,10 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   std::string work;      ///< where the data goes until `close`
   OpenMode mode = OpenMode::read;
   std::uint64_t serial = 0;
-  std::vector<Arena*> arenas;    ///< buffers of its steps; the last one is for new plans
-  bool closed = false;
+  ArenaList arenas;              ///< buffers of its steps; the last one is for new plans
+  bool closed = true;            ///< until this rank, or all together, have it open
   std::size_t failed_steps = 0;  ///< steps whose last pass failed
+  Code failed_code = Code::io;   ///< of the last of them
   std::size_t steps = 0;         ///< made so far; data moves before `finish` only while there is one
   bool moving_early = false;     ///< a step has moved data and was not started
 
@@ -57,21 +78,20 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   /// The ranks have agreed on something about this file, `opening` included.
   void confirm() noexcept;
 
-  [[nodiscard]] Direction direction() const noexcept {
-    return mode == OpenMode::read ? Direction::read : Direction::write;
-  }
+  [[nodiscard]] Direction direction() const noexcept { return direction_of(mode); }
   /// Whether the data goes to a temporary name first.
   [[nodiscard]] bool replaces() const noexcept { return replaces_; }
-  [[nodiscard]] Status check_open(const char* action) const;
+  [[nodiscard]] Status check_open(const char* action) const noexcept;
   /// An error while `moving_early`.
-  [[nodiscard]] Status check_idle() const;
+  [[nodiscard]] Status check_idle() const noexcept;
 
  private:
   /// Whether no rank needs to know what the others' opening came to before it begins a step.
-  [[nodiscard]] bool opens_alone() const;
+  static bool opens_alone(const Context::Impl& weir, OpenMode mode, const Plan* plan, const Settings& given);
   Status open_alone(Call call);
   Status open_together(Call call);
-  Status attempt_open(Call call, Outcome& outcome);
+  Status attempt_open(Call call, Outcome& outcome) noexcept;
+  Status open_here(Call call, Outcome& outcome);
   /// Meets all ranks; what went wrong when opening counts.
   const Outcome& agree(Outcome outcome, Call call);
   /// Closes this rank's part, adding to the outcome, and meets all ranks.
@@ -81,22 +101,30 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   /// Rank 0 has found a set: all get its index. Collective.
   Status open_set();
   Result<Step> declare(const std::function<Result<RankDeclaration>()>& declared);
-  Result<Step> new_step(const Plan& plan, Arena& arena, std::uint64_t shift);
-  Result<Step> step_of(const Plan& plan, std::uint64_t shift);
-  [[nodiscard]] Status check_plan(const Plan& plan) const;
   /// That the plan is for such sub-files as this file has.
   [[nodiscard]] Status check_space(const Plan& plan) const;
   [[nodiscard]] Status other_space() const;
-  /// Buffers fit for a plan on every rank. Collective.
-  Result<Arena*> arena_for(const Plan::Impl& plan);
+  /// Whether a step must be declared anew: elsewhere in a set lies something else, in other pieces.
+  [[nodiscard]] bool is_elsewhere(std::uint64_t shift) const noexcept { return set_ && !set_->writes() && shift != 0; }
+  /// Local: a step, or why there is none.
+  std::shared_ptr<Step::Impl> make_step(const Plan& plan, Status& why_not) noexcept;
+  /// The step gets its buffers.
+  Result<Step> begin(std::shared_ptr<Step::Impl> step, Result<Arena*> arena, std::uint64_t shift) noexcept;
+  /// After all ranks have brought their part of a step.
+  Result<Step> step_together(std::shared_ptr<Step::Impl> step, const Plan& plan, std::uint64_t shift, Outcome outcome);
+  [[nodiscard]] Status check_plan(const Plan& plan) const noexcept;
+  /// Buffers fit for a plan on every rank, if `mine` is well on every rank; when the ranks do not meet for it and `mine`
+  /// is not well, this rank drops out. Collective.
+  Result<Arena*> arena_for(const Plan::Impl& plan, const Status& mine = {});
   /// Local: makes an arena large enough, or says in the outcome's flags why not.
   void reserve(Arena& arena, const Layout& layout, Outcome& outcome) noexcept;
   /// After the agreement on `reserve`. Collective.
   Result<Arena*> settle(Arena* arena, const Plan::Impl& plan, std::uint64_t flags);
-  [[nodiscard]] Status too_many_files() const;
+  [[nodiscard]] Status too_many_files() const noexcept;
   /// On rank 0, when all have closed: the new file takes its name, or is removed.
   Status install(bool complete, bool durable) noexcept;
   void abandon() noexcept;
+  void remove_work() noexcept;
 
   std::unique_ptr<FileSet> set_;  // for sub-files; outlives their storage
   std::unique_ptr<Storage> storage_;
@@ -105,6 +133,7 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   bool confirmed_ = true;
   Settings given_;
   std::optional<Plan> plan_;  // the one it was opened with
+  std::shared_ptr<Step::Impl> first_step_;  // of that plan, made when the file was opened
   bool replaces_ = false;
   std::vector<std::byte> index_;  // on rank 0, while a set is opened
 };

@@ -32,11 +32,10 @@ class LazyStorage {
 struct Pass {
   Team& team;
   const RankPlan& plan;
-  Arena& arena;
   LazyStorage& storage;
   std::uint64_t shift = 0;   ///< added to every file offset
   std::string path;          ///< for messages
-  Link* link = nullptr;      ///< null on one node
+  Link* link = nullptr;      ///< null on one node, and before the step has its buffers
   Report report;
   Outcome outcome;
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <new>
+#include <functional>
 
 #include "core/errors.hpp"
 #include "engine/context.hpp"
@@ -11,15 +11,10 @@ namespace weir {
 
 namespace {
 
-/// Runs local work between two collective calls; what it throws becomes this rank's part of the next agreement.
+/// Runs local work between two collective calls; what goes wrong becomes this rank's part of the next agreement.
 template <class Work>
 void attempt(Outcome& outcome, int rank, Work&& work) noexcept {
-  if (outcome.code != 0) return;
-  try {
-    outcome.fail(work(), rank);
-  } catch (const std::bad_alloc&) {
-    outcome.fail(problem(Code::no_memory, "cannot make a plan: out of memory", "declare fewer pieces, or boxes"), rank);
-  }
+  if (outcome.code == 0) outcome.fail(weir::attempt("make a plan", work), rank);
 }
 
 struct Announcement {
@@ -159,9 +154,8 @@ Status between_nodes(Team& team, Outcome& outcome, RankPlan& plan, const Mates& 
 /// Where the declarations of this node's ranks are found, by rank, when a rank needs them.
 using FindBlobs = std::function<Result<Blobs>()>;
 
-Result<RankPlan> make_own_part(Team& team, Result<RankDeclaration>& declaration, std::span<const std::byte> layout,
-                               const FindBlobs& find_blobs, const PlanningHooks& hooks) {
-  RankPlan plan;
+Status make_own_part(Team& team, Result<RankDeclaration>& declaration, std::span<const std::byte> layout,
+                     const FindBlobs& find_blobs, const PlanningHooks& hooks, RankPlan& plan) {
   Outcome outcome = hooks.outcome;
   outcome.most = 0;
   Mates mates;
@@ -172,6 +166,7 @@ Result<RankPlan> make_own_part(Team& team, Result<RankDeclaration>& declaration,
     plan.layout = Layout::read(in);
     plan.declaration = std::move(*declaration);
     plan.variable_bytes = plan.declaration.variable_bytes();
+    plan.echoes = std::ranges::any_of(plan.declaration.memory, [](const auto& memory) { return !memory.echoes.empty(); });
     if (plan.layout.placement.mode == Mode::direct) return {};
     plan.route = Route::of(plan.declaration, plan.layout);
     if (!several && !domain_of_rank(plan.layout, team.rank())) return {};
@@ -183,17 +178,17 @@ Result<RankPlan> make_own_part(Team& team, Result<RankDeclaration>& declaration,
   if (several)
     if (Status status = between_nodes(team, outcome, plan, mates, inboxes); !status.ok()) return status;
   attempt(outcome, team.rank(), [&]() -> Status {
-    if (plan.layout.placement.mode == Mode::direct) return {};
-    if (const auto domain = domain_of_rank(plan.layout, team.rank()))
+    const auto domain = domain_of_rank(plan.layout, team.rank());
+    if (domain && plan.layout.placement.mode != Mode::direct)
       plan.domain = make_domain_part(plan.layout, *domain, mates.neighbours, std::move(inboxes));
-    hooks.ready(plan, outcome);
+    hooks.ready(outcome);
     return {};
   });
   if (plan.domain && plan.domain->overlap) outcome.most = 1;
   const Outcome& all = team.agree(outcome);
   if (Status status = agreed(all); !status.ok()) return status;
   plan.overlap = all.most != 0;
-  return plan;
+  return {};
 }
 
 /// The layout, in its written form, made of the announcements of all ranks.
@@ -213,14 +208,12 @@ Result<std::vector<std::byte>> lay_out(const Team::Posts& posts, PlanRequest& re
   return layout.data();
 }
 
-struct Planned {
-  std::optional<RankPlan> made;  ///< nothing when all ranks know the same plan already
-  bool again = false;            ///< or when only some do, and have not told their pieces
-};
+/// What came of planning once.
+enum class Planned { made, known, again };  // all ranks know the plan already; only some do, and have not told their pieces
 
 /// Announces, lets the first rank of each node work out the layout, and makes this rank's part of it.
 Result<Planned> plan_once(Team& team, Result<RankDeclaration>& declaration, PlanRequest& request,
-                                          const PlanningHooks& hooks) {
+                          const PlanningHooks& hooks, RankPlan& plan) {
   Outcome outcome = hooks.outcome;
   Writer mine;
   std::uint64_t abroad = 0;
@@ -237,9 +230,9 @@ Result<Planned> plan_once(Team& team, Result<RankDeclaration>& declaration, Plan
   const auto make = [&](const Team::Posts& posts, const Outcome& all) {
     return all.most != 0 ? Result<std::vector<std::byte>>{std::vector<std::byte>{}} : lay_out(posts, request);
   };
-  auto shared = team.gather_and_share(mine.data(), outcome, abroad, make);
+  auto shared = team.gather_and_share(mine.data(), outcome, abroad, std::ref(make));
   if (!shared) return agreed(team.result());
-  if (team.result().most != 0) return Planned{{}, team.result().vote != team.result().most};
+  if (team.result().most != 0) return team.result().vote == team.result().most ? Planned::known : Planned::again;
   PlanningHooks more = hooks;
   more.outcome.fail(shared->mine, team.rank());
   const auto find_blobs = [&]() -> Result<Blobs> {
@@ -249,14 +242,14 @@ Result<Planned> plan_once(Team& team, Result<RankDeclaration>& declaration, Plan
         (*posts)[rank] = (*posts)[rank].subspan(Announcement::size((*posts)[rank]));
     return posts;
   };
-  auto plan = make_own_part(team, declaration, shared->bytes, find_blobs, more);
-  if (!plan) return plan.status();
-  return Planned{std::move(*plan)};
+  if (Status status = make_own_part(team, declaration, shared->bytes, std::ref(find_blobs), more, plan); !status.ok())
+    return status;
+  return Planned::made;
 }
 
 }  // namespace
 
-Result<RankPlan> complete_plan(Team& team, Result<RankDeclaration> declaration, std::span<const std::byte> layout) {
+Status complete_plan(Team& team, Result<RankDeclaration> declaration, std::span<const std::byte> layout, RankPlan& plan) {
   PlanningHooks hooks;
   hooks.outcome.call = call_id(Call::load, 0);
   Outcome outcome = hooks.outcome;
@@ -267,26 +260,27 @@ Result<RankPlan> complete_plan(Team& team, Result<RankDeclaration> declaration, 
   });
   auto blobs = team.gather_in_node(mine.data(), outcome);
   if (!blobs) return blobs.status();
-  return make_own_part(team, declaration, layout, [&] { return blobs; }, hooks);
+  return make_own_part(team, declaration, layout, [&] { return blobs; }, hooks, plan);
 }
 
-Result<std::optional<RankPlan>> plan_together(Team& team, Result<RankDeclaration> declaration, PlanRequest request,
-                                              const PlanningHooks& hooks) {
+Result<bool> plan_together(Team& team, Result<RankDeclaration> declaration, PlanRequest request,
+                           const PlanningHooks& hooks, RankPlan& plan) {
   request.nodes = &team.nodes();
-  auto plan = plan_once(team, declaration, request, hooks);
-  if (!plan) return plan.status();
-  if (plan->again) {
+  auto made = plan_once(team, declaration, request, hooks, plan);
+  if (made && *made == Planned::again) {
     PlanningHooks forgetful = hooks;
     forgetful.outcome.vote = forgetful.outcome.most = 0;
-    plan = plan_once(team, declaration, request, forgetful);
-    if (!plan) return plan.status();
+    made = plan_once(team, declaration, request, forgetful, plan);
   }
-  if (!plan->made || !plan->made->overlap) return std::move(plan->made);
+  if (!made) return made.status();
+  if (*made == Planned::known || !plan.overlap) return *made == Planned::made;
 
+  const RankDeclaration declared = std::move(plan.declaration);
+  plan = {};
   PlanningHooks again = hooks;
   again.outcome.vote = again.outcome.most = 0;
   Writer mine;
-  attempt(again.outcome, team.rank(), [&]() -> Status { return plan->made->declaration.write(mine), Status{}; });
+  attempt(again.outcome, team.rank(), [&]() -> Status { return declared.write(mine), Status{}; });
   auto blobs = team.gather(mine.data(), again.outcome);
   if (!blobs) return blobs.status();
   Result<RankDeclaration> trimmed{Status{}};
@@ -296,12 +290,12 @@ Result<std::optional<RankPlan>> plan_together(Team& team, Result<RankDeclaration
       Reader in{(*blobs)[rank]};
       stronger.push_back(RankDeclaration::read(in));
     }
-    trimmed = without_overlaps(plan->made->declaration, stronger);
+    trimmed = without_overlaps(declared, stronger);
     return {};
   });
-  plan = plan_once(team, trimmed, request, again);
-  if (!plan) return plan.status();
-  return std::move(plan->made);
+  made = plan_once(team, trimmed, request, again, plan);
+  if (!made) return made.status();
+  return true;
 }
 
 }  // namespace weir

@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 
 #include <weir/weir.hpp>
 
@@ -24,16 +23,21 @@ struct Plan::Impl {
 /// What a rank brings to planning besides its declaration.
 struct PlanningHooks {
   Outcome outcome;  ///< its vote is the plan it knows already, 0 for none; an error ends planning on all ranks
-  /// Called when the plan of this rank is ready, before all agree on it: may add to the outcome.
-  std::function<void(const RankPlan&, Outcome&)> ready = [](const RankPlan&, Outcome&) {};
+  /// Called when the plan of this rank is ready, before all agree on it: may add to the outcome, and may throw
+  /// std::bad_alloc. Pass it by std::ref, which needs no memory.
+  std::function<void(Outcome&)> ready = [](Outcome&) {};
 };
 
-/// Works out a plan together with all other ranks; nothing when all know the same one already. `storage` in `request`
-/// counts on rank 0 only. Afterwards the team's result has the flags that `ready` set. Collective.
-Result<std::optional<RankPlan>> plan_together(Team& team, Result<RankDeclaration> declaration, PlanRequest request,
-                                              const PlanningHooks& hooks);
+/// Works out a plan together with all other ranks: true when there is a new one in `plan`, false when all know the same
+/// one already. `storage` in `request` counts on rank 0 only. Afterwards the team's result has the flags that `ready`
+/// set. Collective.
+Result<bool> plan_together(Team& team, Result<RankDeclaration> declaration, PlanRequest request,
+                           const PlanningHooks& hooks, RankPlan& plan);
 
-/// The ranks' parts of a layout that all of them have already, in its written form. Collective.
-Result<RankPlan> complete_plan(Team& team, Result<RankDeclaration> declaration, std::span<const std::byte> layout);
+/// `Plan::save`, by a rank that may have failed already. Collective.
+Status save_plan(const Plan::Impl& plan, const std::string& path, const Status& mine);
+
+/// The ranks' parts of a layout that all of them have already, in its written form, to `plan`. Collective.
+Status complete_plan(Team& team, Result<RankDeclaration> declaration, std::span<const std::byte> layout, RankPlan& plan);
 
 }  // namespace weir

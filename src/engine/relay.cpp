@@ -5,8 +5,7 @@
 
 namespace weir {
 
-Relay::Relay(Pass& pass, const RelayPart& part)
-    : pass_{pass}, part_{part}, channel_{pass.arena.relay_channel(pass.layout(), pass.team.rank(), part.domain)} {
+Relay::Relay(Pass& pass, const RelayPart& part) : pass_{pass}, part_{part} {
   const Domain& domain = pass.layout().domains[part.domain];
   edges_ = pass.plan.node->route.edges_of(domain);
   for (const Edge& edge : edges_) {

@@ -11,7 +11,12 @@ namespace weir {
 /// Carries the data of one domain between the ranks of this node and an aggregator on another, chunk after chunk.
 class Relay {
  public:
+  /// Allocates all that it needs.
   Relay(Pass& pass, const RelayPart& part);
+  /// The buffers that it uses.
+  void attach(const Arena& arena) noexcept {
+    channel_ = arena.relay_channel(pass_.layout(), pass_.team.rank(), part_.domain);
+  }
 
   void reset() noexcept;
   bool progress() noexcept;

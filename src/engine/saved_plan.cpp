@@ -48,7 +48,7 @@ struct Saved {
   SetPlan set;
 };
 
-Result<Saved> read_saved(const std::string& path, const Team& team) {
+Status read_saved(const std::string& path, const Team& team, Saved& saved) {
   auto content = read_file(path);
   if (!content) return content.status();
   const auto damaged = [&] {
@@ -67,7 +67,6 @@ Result<Saved> read_saved(const std::string& path, const Team& team) {
                    fmt::format("cannot load a plan from '{}': it was made by {} ranks, these are {} or lie on other nodes",
                                path, node_of.size(), team.size()),
                    "declare anew");
-  Saved saved;
   saved.layout = in.vector<std::byte>();
   for (int rank = 0; rank < team.size(); ++rank) {
     const auto blob = in.vector<std::byte>();
@@ -79,44 +78,52 @@ Result<Saved> read_saved(const std::string& path, const Team& team) {
     if (!inner.ok()) return damaged();
   }
   if (!in.ok()) return damaged();
-  return saved;
+  return {};
 }
 
 }  // namespace
 
-Status Plan::save(const std::string& path) const {
+Status Plan::save(const std::string& path) const { return save_plan(*impl_, path, {}); }
+
+Status save_plan(const Plan::Impl& plan, const std::string& path, const Status& mine) {
   if (Status status = check_mpi(); !status.ok()) return status;
-  Team& team = *impl_->team;
-  Writer mine;
-  write_rank(mine, *impl_);
+  Team& team = *plan.team;
+  Writer own;
   Outcome outcome;
   outcome.call = call_id(Call::save, 0);
-  auto all = team.gather(mine.data(), outcome);
+  outcome.fail(mine, team.rank());
+  outcome.fail(attempt("save a plan", [&] { return write_rank(own, plan), Status{}; }), team.rank());
+  auto all = team.gather(own.data(), outcome);
   if (!all) return all.status();
-  if (team.rank() == 0) {
-    Writer layout, whole;
-    impl_->plan.layout.write(layout);
-    whole.put(magic);
-    whole.put(team.nodes().node_of);
-    whole.put(layout.data());
-    for (const auto& blob : *all) whole.put(std::vector<std::byte>(blob.begin(), blob.end()));
-    whole.put(XXH3_64bits(whole.data().data(), whole.data().size()));
-    outcome.fail(write_file(path, whole.data()), 0);
-  }
+  if (team.rank() == 0)
+    outcome.fail(attempt("save a plan", [&] {
+      Writer layout, whole;
+      plan.plan.layout.write(layout);
+      whole.put(magic);
+      whole.put(team.nodes().node_of);
+      whole.put(layout.data());
+      for (const auto& blob : *all) whole.put(std::vector<std::byte>(blob.begin(), blob.end()));
+      whole.put(XXH3_64bits(whole.data().data(), whole.data().size()));
+      return write_file(path, whole.data());
+    }), 0);
   return agreed(team.agree(outcome));
 }
 
 Result<Plan> Context::load_plan(const std::string& path) {
   if (Status status = check_mpi(); !status.ok()) return status;
   impl_->drain();
-  auto saved = read_saved(path, *impl_->team);
-  if (Status status = impl_->agree(Call::load, 0, saved.status()); !status.ok()) return status;
-  auto plan = complete_plan(*impl_->team, std::move(saved->declaration), saved->layout);
-  if (!plan) return plan.status();
-  auto made = std::make_shared<Plan::Impl>();
-  made->plan = std::move(*plan);
-  made->plan.variable_bytes = std::move(saved->variable_bytes);
-  made->set = std::move(saved->set);
+  Saved saved;
+  std::shared_ptr<Plan::Impl> made;
+  Status mine = impl_->take_handicap();
+  if (mine.ok()) mine = attempt("load a plan", [&] {
+    made = std::make_shared<Plan::Impl>();
+    return read_saved(path, *impl_->team, saved);
+  });
+  if (Status status = impl_->agree(Call::load, 0, mine); !status.ok()) return status;
+  if (Status status = complete_plan(*impl_->team, std::move(saved.declaration), saved.layout, made->plan); !status.ok())
+    return status;
+  made->plan.variable_bytes = std::move(saved.variable_bytes);
+  made->set = std::move(saved.set);
   made->team = impl_->team;
   made->serial = ++impl_->plan_count;
   return Plan{made};

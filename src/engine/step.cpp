@@ -19,21 +19,12 @@ constexpr std::uint64_t worth_moving = 256 << 10;
 /// Stands for the memory of variables that have no bytes.
 std::byte nothing;
 
-std::unique_ptr<Link> make_link(const File::Impl& file, const RankPlan& plan, const Arena& arena) {
-  if (!plan.node) return nullptr;
-  if (file.settings->one_sided)
-    return std::make_unique<OneSidedLink>(arena.communicator(), arena.window(), arena.base());
-  return std::make_unique<TwoSidedLink>(arena.communicator());
-}
-
 }  // namespace
 
-Step::Impl::Impl(std::shared_ptr<File::Impl> file, Plan plan, Arena& arena, StepPlace place)
-    : file_{std::move(file)},
+Step::Impl::Impl(File::Impl& file, Plan plan)
+    : context_{*file.context},
       plan_{std::move(plan)},
-      section_{place.section},
-      link_{make_link(*file_, own(), arena)},
-      pass_{*file_->context->team, own(), arena, *file_, place.shift, file_->path, link_.get(), {}, {}},
+      pass_{*file.context->team, own(), file, 0, file.path, nullptr, {}, {}},
       memory_(own().declaration.variables.size()) {
   if (own().layout.placement.mode == Mode::direct) {
     direct_.emplace(pass_);
@@ -43,9 +34,24 @@ Step::Impl::Impl(std::shared_ptr<File::Impl> file, Plan plan, Arena& arena, Step
     for (const RelayPart& part : own().relays) relays_.push_back(std::make_unique<Relay>(pass_, part));
   }
   reset();
+  if (context_.under_way.capacity() <= context_.steps) context_.under_way.reserve(2 * context_.steps + 16);
+  ++context_.steps;
 }
 
-Step::Impl::~Impl() = default;
+Step::Impl::~Impl() { --context_.steps; }
+
+void Step::Impl::attach(std::shared_ptr<File::Impl> file, const Arena& arena, StepPlace place) noexcept {
+  file_ = std::move(file);
+  pass_.shift = place.shift;
+  section_ = place.section;
+  if (own().node && file_->settings->one_sided)
+    pass_.link = &link_.emplace<OneSidedLink>(arena.communicator(), arena.window(), arena.base());
+  else if (own().node)
+    pass_.link = &link_.emplace<TwoSidedLink>(arena.communicator());
+  if (contributor_) contributor_->attach(arena);
+  if (aggregator_) aggregator_->attach(arena);
+  for (auto& relay : relays_) relay->attach(arena);
+}
 
 void Step::Impl::reset() noexcept {
   std::fill(memory_.begin(), memory_.end(), nullptr);
@@ -64,18 +70,23 @@ Status Step::Impl::give(int variable, std::byte* data, std::uint64_t bytes, Dire
   const char* verb = direction == Direction::write ? "write" : "read";
   if (Status status = file_->check_open(verb); !status.ok()) return status;
   if (state_ == State::over) reset();
-  const auto fault = [&](std::string_view reason, std::string_view remedy = {}) {
-    return problem(Code::invalid, fmt::format("cannot {} variable {} of '{}': {}", verb, variable, file_->path, reason),
-                   remedy);
+  const auto fault = [&](const auto& reason, std::string_view remedy = {}) {
+    return problem(Code::invalid, [&] {
+      if constexpr (std::invocable<decltype(reason)>)
+        return fmt::format("cannot {} variable {} of '{}': {}", verb, variable, file_->path, reason());
+      else
+        return fmt::format("cannot {} variable {} of '{}': {}", verb, variable, file_->path, reason);
+    }, remedy);
   };
   if (direction != file_->direction())
     return fault(direction == Direction::write ? "the file is open for reading" : "the file is open for writing");
   if (started()) return fault("the step has been started", "wait for it first");
   if (variable < 0 || static_cast<std::size_t>(variable) >= memory_.size())
-    return fault(fmt::format("the declaration has {}, counted from 0", memory_.size()));
+    return fault([&] { return fmt::format("the declaration has {}, counted from 0", memory_.size()); });
   const std::uint64_t declared = own().variable_bytes[variable];
   if (bytes != declared)
-    return fault(fmt::format("{} bytes given, {} declared on this rank", bytes, declared), "pass the declared size");
+    return fault([&] { return fmt::format("{} bytes given, {} declared on this rank", bytes, declared); },
+                 "pass the declared size");
   if (bytes == 0) return {};
   if (!data) return fault("the buffer is null", "pass its address");
   if (memory_[variable]) return fault("it was given already in this step", "finish the step first");
@@ -137,6 +148,7 @@ void Step::Impl::end_moving() noexcept {
 }
 
 void Step::Impl::echo() noexcept {
+  if (!own().echoes) return;
   const RankDeclaration& declaration = own().declaration;
   for (std::size_t v = 0; v < memory_.size(); ++v)
     for (const Echo& echo : declaration.memory[declaration.variables[v].shape].echoes)
@@ -148,22 +160,21 @@ void Step::Impl::conclude() noexcept {
   if (result_.ok() && own().layout.direction == Direction::read) echo();
   last_ = pass_.report;
   last_s_ = now() - started_at_;
-  last_.list_bytes = own().list_bytes();
-  last_.buffer_bytes = ArenaShape::of(own().layout, pass_.team.nodes(), pass_.team.rank()).data_bytes();
   if (result_.ok() == failed_before_) file_->failed_steps += result_.ok() ? std::size_t(-1) : 1;
   failed_before_ = !result_.ok();
   if (result_.ok()) file_->stored(section_);
+  if (failed_before_) file_->failed_code = result_.code();
   file_->forget_open_error();
   file_->confirm();
   held_ = false;
   state_ = State::over;
-  if (file_->context->explains)
+  if (context_.explains)
     try {
       fmt::print(stderr, "weir: '{}' {}", file_->path, explain());
     } catch (const std::exception&) {  // not worth failing a step
     }
-  auto& queue = file_->context->under_way;
-  if (!queue.empty() && queue.front().get() == this) queue.pop_front();
+  auto& queue = context_.under_way;
+  if (!queue.empty() && queue.front().get() == this) queue.erase(queue.begin());
 }
 
 Status Step::Impl::start(Call call) {
@@ -171,28 +182,28 @@ Status Step::Impl::start(Call call) {
   if (started() && state_ != State::over) return problem(Code::invalid, "cannot start a step twice", "wait for it first");
   if (state_ == State::over) reset();
   started_at_ = now();
-  const Outcome begun = file_->context->enter(call, file_->serial, plan_.impl()->serial);
+  const Outcome begun = context_.enter(call, file_->serial, plan_.impl()->serial);
   pass_.outcome.call = begun.call;
   pass_.outcome.flags |= begun.flags;
   pass_.fail(file_->opening());
   for (std::size_t v = 0; v < memory_.size(); ++v)
     if (!memory_[v]) {
       const char* verb = own().layout.direction == Direction::write ? "written" : "read";
-      pass_.fail(problem(Code::invalid,
-                         fmt::format("cannot finish the step in '{}': variable {} was declared and not {} on rank {}",
-                                     file_->path, v, verb, pass_.team.rank()),
-                         "give every variable, or declare no pieces for it on that rank"));
+      pass_.fail(problem(Code::invalid, [&] {
+        return fmt::format("cannot finish the step in '{}': variable {} was declared and not {} on rank {}", file_->path, v,
+                           verb, pass_.team.rank());
+      }, "give every variable, or declare no pieces for it on that rank"));
       if (contributor_) contributor_->give_up();
       break;
     }
   state_ = State::moving;
   file_->moving_early = false;
-  file_->context->under_way.push_back(shared_from_this());
+  context_.under_way.push_back(shared_from_this());
   return {};
 }
 
 bool Step::Impl::progress_all(bool& poll) noexcept {
-  auto& queue = file_->context->under_way;
+  auto& queue = context_.under_way;
   bool moved = false;
   for (std::size_t i = 0; i < queue.size(); ++i) {
     const auto step = queue[i];
@@ -215,7 +226,7 @@ bool Step::Impl::test() {
 template <class Done>
 void Step::Impl::work_until(Done&& done) {
   const auto keep = shared_from_this();
-  auto& queue = file_->context->under_way;
+  auto& queue = context_.under_way;
   Team& team = pass_.team;
   Patience patience{team.spin_s()};
   double since = 0;  // when it began to sleep
@@ -239,7 +250,7 @@ void Step::Impl::work_until(Done&& done) {
       sched_yield();
     } else if (!patience.poll()) {
       if (since == 0) since = clock_s();
-      team.own_doorbell().sleep(heard);
+      if (!team.deserted()) team.own_doorbell().sleep(heard);
       (void)team.diverged(since);
     }
     pass_.report.wait_s += now() - start;
@@ -248,7 +259,7 @@ void Step::Impl::work_until(Done&& done) {
 }
 
 void Step::Impl::break_off() noexcept {
-  auto& queue = file_->context->under_way;
+  auto& queue = context_.under_way;
   while (!queue.empty()) {
     const auto step = queue.front();
     while (step->storing()) {
@@ -267,7 +278,7 @@ Status Step::Impl::wait() {
 }
 
 bool Step::Impl::may_arrive() const noexcept {
-  return state_ == State::over || (file_->context->under_way.front().get() == this && moved_all());
+  return state_ == State::over || (context_.under_way.front().get() == this && moved_all());
 }
 
 Status Step::Impl::start_for_close() {
@@ -276,6 +287,13 @@ Status Step::Impl::start_for_close() {
   work_until([this] { return may_arrive(); });
   if (state_ != State::over) end_moving();
   return {};
+}
+
+Report Step::Impl::report() const {
+  Report report = last_;
+  report.list_bytes = own().list_bytes();
+  report.buffer_bytes = ArenaShape::of(own().layout, pass_.team.nodes(), pass_.team.rank()).data_bytes();
+  return report;
 }
 
 std::string Step::Impl::explain() const {

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "engine/aggregator.hpp"
@@ -13,8 +14,11 @@
 namespace weir {
 
 struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
-  Impl(std::shared_ptr<File::Impl> file, Plan plan, Arena& arena, StepPlace place);
+  /// Allocates all that the step will ever need, so that a rank which has no memory can say so before the ranks begin.
+  Impl(File::Impl& file, Plan plan);
   ~Impl();
+  /// Begins: from now on it keeps the file, has the buffers of the plan, and all offsets are moved by `shift`.
+  void attach(std::shared_ptr<File::Impl> file, const Arena& arena, StepPlace place) noexcept;
 
   Status give(int variable, std::byte* data, std::uint64_t bytes, Direction direction);
   Status start(Call call = Call::finish);
@@ -37,7 +41,7 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
   [[nodiscard]] bool storing() const noexcept;
 
   [[nodiscard]] std::string explain() const;
-  [[nodiscard]] Report report() const { return last_; }
+  [[nodiscard]] Report report() const;
   [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
 
  private:
@@ -59,9 +63,10 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
   void reset() noexcept;
 
   std::shared_ptr<File::Impl> file_;
+  Context::Impl& context_;
   Plan plan_;
-  std::size_t section_;
-  std::unique_ptr<Link> link_;
+  std::size_t section_ = 0;
+  std::variant<std::monostate, TwoSidedLink, OneSidedLink> link_;
   Pass pass_;
   std::optional<Contributor> contributor_;
   std::optional<Aggregator> aggregator_;

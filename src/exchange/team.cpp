@@ -101,6 +101,7 @@ struct Team::Control {
   std::atomic<std::uint32_t> node_complete;
   std::atomic<std::uint32_t> awaits_others;
   std::atomic<std::uint32_t> sleepers;  // that wait for `generation`
+  std::atomic<std::uint64_t> dropped_out;  // the call in whose place a rank does nothing any more, or 0
   Outcome result;
 };
 
@@ -120,7 +121,9 @@ void combine_outcomes(void* in, void* inout, int* count, MPI_Datatype*) {
 /// Polling, with a yield each time, beats sleeping for waits of this length even on cores that many ranks share.
 constexpr double default_spin_s = 2e-3;
 
-Status shortage() { return problem(Code::no_memory, "out of memory", "lower plan.memory, or give the job more memory"); }
+Status shortage() noexcept {
+  return problem(Code::no_memory, "out of memory", "lower plan.memory, or give the job more memory");
+}
 
 }  // namespace
 
@@ -128,73 +131,91 @@ Team::Place Team::small_place(int slot) noexcept {
   return {control_size + static_cast<std::uint64_t>(slot) * small_announcement, small_announcement};
 }
 
-Result<std::unique_ptr<Team>> Team::create(MPI_Comm communicator, const Options& options) {
+Result<std::shared_ptr<Team>> Team::create(MPI_Comm communicator, const Options& options) {
   static_assert(sizeof(Control) <= control_size);
-  std::unique_ptr<Team> team{new Team};
-  MPI_Comm_dup(communicator, &team->communicator_);
-  MPI_Comm_set_errhandler(team->communicator_, MPI_ERRORS_RETURN);
   int size = 0;
-  MPI_Comm_rank(team->communicator_, &team->rank_);
-  MPI_Comm_size(team->communicator_, &size);
-  MPI_Comm_split_type(team->communicator_, MPI_COMM_TYPE_SHARED, team->rank_, MPI_INFO_NULL, &team->node_communicator_);
-  if (options.ranks_per_node > 0) {
-    int place = 0;
-    MPI_Comm_rank(team->node_communicator_, &place);
-    MPI_Comm smaller = MPI_COMM_NULL;
-    MPI_Comm_split(team->node_communicator_, place / options.ranks_per_node, place, &smaller);
-    MPI_Comm_free(&team->node_communicator_);
-    team->node_communicator_ = smaller;
-  }
-  int local_size = 0;
-  MPI_Comm_rank(team->node_communicator_, &team->local_rank_);
-  MPI_Comm_size(team->node_communicator_, &local_size);
-  MPI_Comm_split(team->communicator_, team->local_rank_ == 0 ? 0 : MPI_UNDEFINED, team->rank_, &team->leaders_);
+  MPI_Comm_size(communicator, &size);
+  std::shared_ptr<Team> team;
+  std::vector<int> places, node_of;
+  std::vector<SharedSegment::Address> addresses;
+  const Status allocated = attempt("make a context", [&]() -> Status {
+    team.reset(new Team);
+    places.resize(2 * static_cast<std::size_t>(size));
+    node_of.resize(static_cast<std::size_t>(size));
+    team->local_of_.resize(static_cast<std::size_t>(size));
+    addresses.resize(static_cast<std::size_t>(size));
+    return {};
+  });
+  // Failures are told by ordinary reductions here: shared memory is what may be missing.
+  const int mine = static_cast<int>(allocated.code());
+  int worst = 0;
+  MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, communicator);
+  if (worst != 0) return allocated.ok() ? shortage() : allocated;
+
+  team->make_communicators(communicator, options.ranks_per_node);
   int place[2] = {0, team->local_rank_};
   if (team->leader()) MPI_Comm_rank(team->leaders_, &place[0]);
   MPI_Bcast(place, 1, MPI_INT, 0, team->node_communicator_);
-
-  std::vector<int> places(2 * static_cast<std::size_t>(size));
   MPI_Allgather(place, 2, MPI_INT, places.data(), 2, MPI_INT, team->communicator_);
-  std::vector<int> node_of;
   for (int rank = 0; rank < size; ++rank) {
-    node_of.push_back(places[2 * rank]);
-    team->local_of_.push_back(places[2 * rank + 1]);
+    node_of[rank] = places[2 * rank];
+    team->local_of_[rank] = places[2 * rank + 1];
   }
-  team->nodes_ = NodeMap::of(std::move(node_of));
-  MPI_Type_contiguous(sizeof(Outcome), MPI_BYTE, &team->outcome_type_);
-  MPI_Type_commit(&team->outcome_type_);
-  MPI_Op_create(combine_outcomes, 1, &team->combine_);
   team->spin_s_ = options.spin_s >= 0 ? options.spin_s : default_spin_s;
 
-  // From here on failures are told by an ordinary reduction: shared memory is what may be missing.
-  Status status;
   for (int slot = 0; slot < first_free_segment; ++slot)
     team->places_[slot] = small_place(slot);
   team->room_used_ = control_size + first_free_segment * small_announcement;
   auto own = SharedSegment::create(team->room_used_ + options.room, team->room_used_);
-  if (!own) status = own.status();
-  SharedSegment::Address mine = own ? own->address() : SharedSegment::Address{};
-  std::vector<SharedSegment::Address> addresses(static_cast<std::size_t>(local_size));
-  MPI_Allgather(&mine, sizeof mine, MPI_BYTE, addresses.data(), sizeof mine, MPI_BYTE, team->node_communicator_);
-  team->peers_.resize(static_cast<std::size_t>(local_size));
-  for (int i = 0; i < local_size && status.ok(); ++i) {
-    if (i == team->local_rank_) {
-      team->peers_[i].control = std::move(*own);
-      continue;
-    }
-    auto other = addresses[i].descriptor >= 0 ? SharedSegment::map(addresses[i]) : Result<SharedSegment>{shortage()};
-    if (other) team->peers_[i].control = std::move(*other);
-    else status = other.status();
-  }
-  for (int slot = 0; slot < first_free_segment && status.ok(); ++slot)
-    team->control(team->local_rank_).shown[slot].offset = team->places_[slot].offset;
-  if (status.ok())
-    for (const Peer& peer : team->peers_) make_present(peer.control.data(), team->room_used_);
+  SharedSegment::Address address = own ? own->address() : SharedSegment::Address{};
+  MPI_Allgather(&address, sizeof address, MPI_BYTE, addresses.data(), sizeof address, MPI_BYTE,
+                team->node_communicator_);
   Outcome outcome, sum;
-  outcome.fail(status, team->rank_);
+  outcome.fail(own.status(), team->rank_);
+  outcome.fail(attempt("make a context", [&] {
+    team->nodes_ = NodeMap::of(std::move(node_of));
+    return own ? team->map_node(*own, addresses) : Status{};
+  }), team->rank_);
   MPI_Allreduce(&outcome, &sum, 1, team->outcome_type_, team->combine_, team->communicator_);
   if (sum.code != 0) return status_of(sum);
   return team;
+}
+
+void Team::make_communicators(MPI_Comm communicator, int ranks_per_node) {
+  MPI_Comm_dup(communicator, &communicator_);
+  MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(communicator_, &rank_);
+  MPI_Comm_split_type(communicator_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node_communicator_);
+  if (ranks_per_node > 0) {
+    int place = 0;
+    MPI_Comm_rank(node_communicator_, &place);
+    MPI_Comm smaller = MPI_COMM_NULL;
+    MPI_Comm_split(node_communicator_, place / ranks_per_node, place, &smaller);
+    MPI_Comm_free(&node_communicator_);
+    node_communicator_ = smaller;
+  }
+  MPI_Comm_rank(node_communicator_, &local_rank_);
+  MPI_Comm_split(communicator_, local_rank_ == 0 ? 0 : MPI_UNDEFINED, rank_, &leaders_);
+  MPI_Type_contiguous(sizeof(Outcome), MPI_BYTE, &outcome_type_);
+  MPI_Type_commit(&outcome_type_);
+  MPI_Op_create(combine_outcomes, 1, &combine_);
+}
+
+Status Team::map_node(SharedSegment& own, std::span<const SharedSegment::Address> addresses) {
+  peers_.resize(nodes_.ranks_on[node()].size());
+  for (int i = 0; i < local_size(); ++i) {
+    if (i == local_rank_) {
+      peers_[i].control = std::move(own);
+      continue;
+    }
+    auto other = addresses[i].descriptor >= 0 ? SharedSegment::map(addresses[i]) : Result<SharedSegment>{shortage()};
+    if (!other) return other.status();
+    peers_[i].control = std::move(*other);
+  }
+  for (int slot = 0; slot < first_free_segment; ++slot)
+    control(local_rank_).shown[slot].offset = places_[slot].offset;
+  for (const Peer& peer : peers_) make_present(peer.control.data(), room_used_);
+  return {};
 }
 
 Team::~Team() {
@@ -217,6 +238,7 @@ void Team::enter(std::uint64_t call) noexcept { control(local_rank_).journal.add
 
 bool Team::diverged(double since) noexcept {
   constexpr double long_s = 1;
+  if (deserted()) return true;
   if (clock_s() - since < long_s) return broken_;
   for (int i = 0; i < local_size() && !broken_; ++i)
     if (const std::uint64_t other = control(local_rank_).journal.difference(control(i).journal))
@@ -229,6 +251,19 @@ void Team::break_up(std::uint64_t call, std::uint64_t other_call) noexcept {
   result_ = {};
   result_.call = call;
   result_.other_call = other_call;
+}
+
+void Team::drop_out(std::uint64_t call) noexcept {
+  control(0).dropped_out.store(call);
+  for (int i = 0; i < local_size(); ++i) doorbell(i).ring();
+  wake_all(control(0).generation);
+  break_up(call, call);
+}
+
+bool Team::deserted() noexcept {
+  const std::uint64_t call = control(0).dropped_out.load();
+  if (call != 0 && !broken_) break_up(control(local_rank_).outcome.call, call);
+  return call != 0;
 }
 
 void Team::arrive(const Outcome& mine) noexcept {
@@ -273,7 +308,9 @@ bool Team::complete() noexcept {
       }
     }
   }
-  if (first.generation.load() == generation_) return false;
+  // A rank that dropped out has left all earlier agreements: this one may have become complete in between.
+  if (first.generation.load() == generation_ && first.dropped_out.load() == 0) return false;
+  if (first.generation.load() == generation_) return deserted();
   ++generation_;
   result_ = first.result;
   if (result_.other_call != 0) {
@@ -319,7 +356,7 @@ Outcome Team::others_arrived(const Outcome& mine) noexcept {
   first.awaits_others.store(1);
   while (true) {
     const std::uint32_t heard = first.doorbell.listen();
-    if (broken_ || first.arrived.load() == others) break;
+    if (broken_ || first.arrived.load() == others || deserted()) break;
     if (patience.poll()) continue;
     first.doorbell.sleep(heard);
     if (first.arrived.load() != others) (void)diverged(since);
@@ -391,11 +428,7 @@ void Team::trim() noexcept {
 }
 
 void Team::post(int slot, std::span<const std::byte> mine, Outcome& outcome) noexcept {
-  try {
-    outcome.fail(provide(slot, mine.size()), rank_);
-  } catch (const std::bad_alloc&) {
-    outcome.fail(shortage(), rank_);
-  }
+  outcome.fail(attempt("announce", [&] { return provide(slot, mine.size()); }), rank_);
   if (provided_outside(slot)) outcome.flags |= must_map;
   if (outcome.code != 0) return;
   if (!mine.empty()) std::memcpy(*view(local_rank_, slot), mine.data(), mine.size());
@@ -421,11 +454,7 @@ Result<Team::Posts> Team::gather_in_node(std::span<const std::byte> mine, const 
   const int slot = next_slot();
   Outcome here = outcome;
   Posts found;
-  try {
-    found.resize(static_cast<std::size_t>(size()));
-  } catch (const std::bad_alloc&) {
-    here.fail(shortage(), rank_);
-  }
+  here.fail(attempt("gather", [&] { return found.resize(static_cast<std::size_t>(size())), Status{}; }), rank_);
   post(slot, mine, here);
   Outcome all = agree(here);
   if (all.other_call != 0) --posts_;  // those who called something else have not counted this one
@@ -441,7 +470,7 @@ Result<Team::Posts> Team::gather_in_node(std::span<const std::byte> mine, const 
 
 Result<Team::Shared> Team::gather_and_share(std::span<const std::byte> mine, const Outcome& outcome,
                                             std::uint64_t abroad, const Make& make) {
-  const auto attempt = [&](auto&& all_posts, const Outcome& all, Outcome& told) noexcept {
+  const auto make_of = [&](auto&& all_posts, const Outcome& all, Outcome& told) noexcept {
     std::vector<std::byte> made;
     try {
       auto result = make(all_posts(), all);
@@ -461,7 +490,7 @@ Result<Team::Shared> Team::gather_and_share(std::span<const std::byte> mine, con
     auto all_posts = gather(mine, outcome, abroad);
     if (!all_posts) return all_posts.status();
     std::vector<std::byte> made;
-    if (leader()) made = attempt([&]() -> Posts& { return *all_posts; }, Outcome{result_}, here);
+    if (leader()) made = make_of([&]() -> Posts& { return *all_posts; }, Outcome{result_}, here);
     auto bytes = share_in_node(made, here);
     if (!bytes) return bytes.status();
     shared.bytes = *bytes;
@@ -472,7 +501,7 @@ Result<Team::Shared> Team::gather_and_share(std::span<const std::byte> mine, con
   post(shared.slot, mine, here);
   const Outcome& all = agree_then(here, [&](Outcome& sum) {
     if (sum.failed()) return;
-    post(answer, attempt([&] { return posts(shared.slot).value(); }, Outcome{sum}, sum), sum);
+    post(answer, make_of([&] { return posts(shared.slot).value(); }, Outcome{sum}, sum), sum);
   });
   if (all.other_call != 0) posts_ -= 2;
   if (all.failed()) return status_of(all);
@@ -489,24 +518,44 @@ Result<std::span<const std::byte>> Team::share_in_node(std::span<const std::byte
 }
 
 Result<std::vector<std::vector<std::byte>>> Team::exchange_between_nodes(std::vector<std::vector<std::byte>> to,
-                                                                         const Outcome& outcome) {
+                                                                         Outcome& outcome) {
   const auto count = static_cast<std::size_t>(nodes_.nodes());
   std::vector<std::vector<std::byte>> from;
-  Outcome here = outcome;
-  if (Outcome all = agree(here); all.failed()) return status_of(all);
-  if (leader()) {
-    std::vector<std::uint64_t> send_sizes, receive_sizes(count);
-    for (const auto& blob : to) send_sizes.push_back(blob.size());
-    MPI_Alltoall(send_sizes.data(), 1, MPI_UINT64_T, receive_sizes.data(), 1, MPI_UINT64_T, leaders_);
-    std::vector<MPI_Request> requests;
+  std::vector<std::uint64_t> send_sizes, receive_sizes;
+  std::vector<MPI_Request> requests;
+  if (leader())
+    outcome.fail(attempt("exchange between nodes", [&]() -> Status {
+      from.resize(count);
+      send_sizes.resize(count);
+      receive_sizes.resize(count);
+      return {};
+    }), rank_);
+  if (const Outcome& all = agree(outcome); all.failed()) return status_of(all);
+  if (!leader()) return from;
+  for (std::size_t n = 0; n < count; ++n) send_sizes[n] = to[n].size();
+  MPI_Alltoall(send_sizes.data(), 1, MPI_UINT64_T, receive_sizes.data(), 1, MPI_UINT64_T, leaders_);
+  const Status allocated = attempt("exchange between nodes", [&]() -> Status {
+    std::uint64_t messages = 0;
     for (std::size_t n = 0; n < count; ++n) {
-      from.emplace_back(receive_sizes[n]);
-      receive_bytes(from[n].data(), from[n].size(), static_cast<int>(n), tag_exchange, leaders_, requests);
+      from[n].resize(receive_sizes[n]);
+      messages += send_sizes[n] / largest_message + receive_sizes[n] / largest_message + 2;
     }
-    for (std::size_t n = 0; n < count; ++n)
-      send_bytes(to[n].data(), to[n].size(), static_cast<int>(n), tag_exchange, leaders_, requests);
-    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    requests.reserve(messages);
+    return {};
+  });
+  // Whoever has no room must not be sent anything; the others of the node hear of it in the next agreement.
+  const int mine = static_cast<int>(allocated.code());
+  int worst = 0;
+  MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, leaders_);
+  if (worst != 0) {
+    outcome.fail(allocated.ok() ? shortage() : allocated, rank_);
+    return from;
   }
+  for (std::size_t n = 0; n < count; ++n)
+    receive_bytes(from[n].data(), from[n].size(), static_cast<int>(n), tag_exchange, leaders_, requests);
+  for (std::size_t n = 0; n < count; ++n)
+    send_bytes(to[n].data(), to[n].size(), static_cast<int>(n), tag_exchange, leaders_, requests);
+  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   return from;
 }
 
@@ -516,21 +565,29 @@ Result<std::vector<std::span<const std::byte>>> Team::gather(std::span<const std
   control(local_rank_).posted_abroad[slot].store(std::min<std::uint64_t>(abroad, mine.size()));
   auto in_node = gather_in_node(mine, outcome);
   if (!in_node || nodes_.nodes() == 1) return in_node;
-  Writer packed;
+  Outcome here = outcome;
+  std::vector<std::vector<std::byte>> to;
   if (leader())
-    for (const int rank : nodes_.ranks_on[node()]) {
-      const auto blob = (*in_node)[rank];
-      packed.put(rank);
-      const std::uint64_t size = control(local_of_[rank]).posted_abroad[slot].load();
-      packed.put(std::vector<std::byte>(blob.begin(), blob.begin() + static_cast<std::ptrdiff_t>(size)));
-    }
-  std::vector<std::vector<std::byte>> to(leader() ? static_cast<std::size_t>(nodes_.nodes()) : 0, packed.data());
-  if (leader()) to[node()].clear();
-  auto foreign = exchange_between_nodes(std::move(to), outcome);
+    here.fail(attempt("exchange between nodes", [&]() -> Status {
+      Writer packed;
+      for (const int rank : nodes_.ranks_on[node()]) {
+        const auto blob = (*in_node)[rank];
+        packed.put(rank);
+        const std::uint64_t size = control(local_of_[rank]).posted_abroad[slot].load();
+        packed.put(std::vector<std::byte>(blob.begin(), blob.begin() + static_cast<std::ptrdiff_t>(size)));
+      }
+      to.assign(static_cast<std::size_t>(nodes_.nodes()), packed.data());
+      to[node()].clear();
+      return {};
+    }), rank_);
+  auto foreign = exchange_between_nodes(std::move(to), here);
   if (!foreign) return foreign.status();
   std::vector<std::byte> joined;
-  for (const auto& blob : *foreign) joined.insert(joined.end(), blob.begin(), blob.end());
-  auto shared = share_in_node(joined, outcome);
+  here.fail(attempt("exchange between nodes", [&]() -> Status {
+    for (const auto& blob : *foreign) joined.insert(joined.end(), blob.begin(), blob.end());
+    return {};
+  }), rank_);
+  auto shared = share_in_node(joined, here);
   if (!shared) return shared.status();
   const std::byte* at = shared->data();
   const std::byte* end = at + shared->size();

@@ -56,7 +56,7 @@ class Team {
     std::uint64_t room = 0;   ///< address space for what each rank will `provide`
   };
   /// Collective.
-  static Result<std::unique_ptr<Team>> create(MPI_Comm communicator, const Options& options);
+  static Result<std::shared_ptr<Team>> create(MPI_Comm communicator, const Options& options);
   ~Team();
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
@@ -80,6 +80,11 @@ class Team {
   /// the place of one of ours, so that nobody will ever come. Where all only wait for all, the agreement itself will tell.
   bool diverged(double since) noexcept;
   void break_up(std::uint64_t call, std::uint64_t other_call) noexcept;
+  /// For a rank that cannot take part in what the others have begun without meeting it: breaks the team on this node;
+  /// the others find `call` as the other call.
+  void drop_out(std::uint64_t call) noexcept;
+  /// Whether a rank of this node did so; then the team is broken.
+  bool deserted() noexcept;
 
   // --- agreement: every rank arrives, none leaves before all have ---
   void arrive(const Outcome& mine) noexcept;
@@ -128,9 +133,10 @@ class Team {
                                   const Make& make);
   /// What the ranks of this node posted, by rank: readable until the next call but one of this kind.
   Result<Posts> posts(int slot);
-  /// Between the nodes' first ranks: `to[node]` goes there, what the others sent comes back. Collective.
+  /// Between the nodes' first ranks: `to[node]` goes there, what the others sent comes back. Collective. An error that
+  /// only they know of is added to their outcome: they must bring it to the next agreement.
   Result<std::vector<std::vector<std::byte>>> exchange_between_nodes(std::vector<std::vector<std::byte>> to,
-                                                                     const Outcome& outcome);
+                                                                     Outcome& outcome);
 
   // --- memory that ranks of a node show one another ---
   static constexpr int segments = 24;
@@ -162,6 +168,9 @@ class Team {
   };
 
   Team() = default;
+  void make_communicators(MPI_Comm communicator, int ranks_per_node);
+  /// Takes this rank's memory, shown to its node, and maps that of the others. When it fails `own` stays until they know.
+  Status map_node(SharedSegment& own, std::span<const SharedSegment::Address> addresses);
   Control& control(int local_rank) noexcept;
   /// Where announcements go that are not large.
   static Place small_place(int slot) noexcept;

@@ -20,9 +20,10 @@ SharedSegment::~SharedSegment() {
 
 namespace {
 
-Status no_memory(int error, std::uint64_t size) {
-  return system_problem(error, fmt::format("allocate {} of shared memory", format_bytes(size)),
-                        "lower plan.memory, or give the job more memory");
+Status no_memory(int error, std::uint64_t size) noexcept {
+  return problem(code_of(error), [&] {
+    return fmt::format("cannot allocate {} of shared memory: {}", format_bytes(size), reason_of(error));
+  }, "lower plan.memory, or give the job more memory");
 }
 
 }  // namespace
@@ -56,9 +57,10 @@ Result<SharedSegment> SharedSegment::map(const Address& address) {
   std::array<char, 64> path{};
   fmt::format_to_n(path.data(), path.size() - 1, "/proc/{}/fd/{}", address.process, address.descriptor);
   const auto failed = [&](int error) {
-    return system_problem(error, fmt::format("map shared memory of process {}", address.process),
-                          "ranks of one node must run as one user in one process namespace; "
-                          "machine.ranks_per_node=1 makes them exchange messages instead");
+    return problem(code_of(error), [&] {
+      return fmt::format("cannot map shared memory of process {}: {}", address.process, reason_of(error));
+    }, "ranks of one node must run as one user in one process namespace; "
+       "machine.ranks_per_node=1 makes them exchange messages instead");
   };
   const int descriptor = ::open(path.data(), O_RDWR | O_CLOEXEC);
   if (descriptor < 0) return failed(errno);

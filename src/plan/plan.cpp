@@ -31,7 +31,7 @@ std::uint64_t RankPlan::list_bytes() const {
   return total;
 }
 
-int relay_rank(const NodeMap& nodes, int node, std::uint32_t domain) {
+int relay_rank(const NodeMap& nodes, int node, std::uint32_t domain) noexcept {
   const auto& ranks = nodes.ranks_on[static_cast<std::size_t>(node)];
   return ranks[domain % ranks.size()];
 }
@@ -42,19 +42,12 @@ std::optional<std::uint32_t> domain_of_rank(const Layout& layout, int rank) {
   return std::nullopt;
 }
 
-std::vector<std::uint32_t> relayed_domains(const Layout& layout, const NodeMap& nodes, int rank) {
-  std::vector<std::uint32_t> relayed;
+bool relays(const Layout& layout, const NodeMap& nodes, int rank, std::uint32_t domain) noexcept {
   const int node = nodes.node_of[static_cast<std::size_t>(rank)];
-  const auto& ranks = nodes.ranks_on[static_cast<std::size_t>(node)];
+  const auto aggregator = static_cast<std::size_t>(layout.domains[domain].aggregator);
   const auto& groups = layout.files.group_of;
-  // As `relay_rank` deals them out.
-  const auto first = std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin();
-  for (auto d = static_cast<std::size_t>(first); d < layout.domains.size(); d += ranks.size()) {
-    const auto aggregator = static_cast<std::size_t>(layout.domains[d].aggregator);
-    if (!groups.empty() && groups[aggregator] != groups[static_cast<std::size_t>(rank)]) continue;
-    if (nodes.node_of[aggregator] != node) relayed.push_back(static_cast<std::uint32_t>(d));
-  }
-  return relayed;
+  if (!groups.empty() && groups[aggregator] != groups[static_cast<std::size_t>(rank)]) return false;
+  return nodes.node_of[aggregator] != node && relay_rank(nodes, node, domain) == rank;
 }
 
 RankDeclaration node_union(std::span<const Neighbour> neighbours) {
@@ -229,7 +222,8 @@ DomainPart make_domain_part(const Layout& layout, std::uint32_t domain, std::spa
 std::vector<RelayPart> make_relay_parts(const Layout& layout, const NodeMap& nodes, int rank, const NodePart& node,
                                         std::span<const Neighbour> neighbours) {
   std::vector<RelayPart> parts;
-  for (const std::uint32_t d : relayed_domains(layout, nodes, rank)) {
+  for (std::uint32_t d = 0; d < layout.domains.size(); ++d) {
+    if (!relays(layout, nodes, rank, d)) continue;
     RelayPart part;
     part.domain = d;
     const auto through = node.route.edges_of(layout.domains[d]);

@@ -59,16 +59,17 @@ struct RankPlan {
   std::optional<NodePart> node;
   std::vector<RelayPart> relays;
   bool overlap = false;  ///< some byte is written twice, by any rank
+  bool echoes = false;   ///< some of this rank's bytes are read into two places
 
   [[nodiscard]] std::uint64_t list_bytes() const;
 };
 
 /// The rank that relays a domain for a node other than the aggregator's.
-int relay_rank(const NodeMap& nodes, int node, std::uint32_t domain);
+int relay_rank(const NodeMap& nodes, int node, std::uint32_t domain) noexcept;
 /// The domain that a rank aggregates, if any.
 std::optional<std::uint32_t> domain_of_rank(const Layout& layout, int rank);
-/// The domains that a rank relays, ascending.
-std::vector<std::uint32_t> relayed_domains(const Layout& layout, const NodeMap& nodes, int rank);
+/// Whether a rank relays a domain.
+bool relays(const Layout& layout, const NodeMap& nodes, int rank, std::uint32_t domain) noexcept;
 
 /// A rank of this node as its neighbours see it.
 struct Neighbour {

@@ -2,6 +2,9 @@
 
 #include <cstdlib>
 #include <new>
+#include <optional>
+
+#include <weir/weir.h>
 
 #include "fault/harness.hpp"
 
@@ -117,6 +120,88 @@ class Shortage : public FaultWorld {
     return true;
   }
 
+  /// Writes with a plan made before, one pass after another, and reads back. The ranks may not meet until `finish`.
+  Status use_plans(Context& weir, bool victim, const Part& part, const Settings& settings, const Plan& writing,
+                   const Plan& reading) {
+    const std::string path = file("planned");
+    const auto before = part.all_data(1), data = part.all_data(4);
+    {
+      auto opened = call("create", victim, [&] { return weir.create(path, writing, settings); });
+      if (!opened) return opened.status();
+      auto step = call("step", victim, [&] { return opened->step(); });
+      if (!step) return closed(*opened, step.status());
+      EXPECT_EQ(call("write", victim, [&] { return give(*step, before); }).message(), "");
+      if (Status status = call("finish", victim, [&] { return step->finish(); }); !status) return closed(*opened, status);
+      EXPECT_EQ(call("write", victim, [&] { return give(*step, data); }).message(), "");
+      if (Status status = call("close", victim, [&] { return opened->close(*step); }); !status) return status;
+    }
+    expect_contents(path, pattern_file(4, part.file_size));
+    std::vector<Bytes> back;
+    for (const Bytes& variable : data) back.emplace_back(variable.size());
+    auto opened = call("open", victim, [&] { return weir.open(path, reading, settings); });
+    if (!opened) return opened.status();
+    auto step = call("step", victim, [&] { return opened->step(); });
+    if (!step) return closed(*opened, step.status());
+    EXPECT_EQ(call("read", victim, [&] { return take(*step, back); }).message(), "");
+    if (Status status = call("close", victim, [&] { return opened->close(*step); }); !status) return status;
+    EXPECT_TRUE(back == data);
+    return {};
+  }
+
+  static Status closed(File& file, const Status& status) {
+    injection.armed = false;
+    (void)file.close();
+    return status;
+  }
+
+  /// A file by the C functions, and another with a plan that has been saved.
+  void use_c(weir_context* context, bool victim, const Part& part) {
+    const std::string path = file("c"), plan_path = file("c_plan");
+    const auto data = part.all_data(7);
+    const weir_setting settings[] = {
+        {"plan.mode", "aggregate"}, {"plan.buffer_size", "4096"}, {"plan.aggregators", "2"}, {nullptr, nullptr}};
+    weir_declaration* declaration = nullptr;
+    weir_file *created = nullptr, *planned = nullptr;
+    weir_step *step = nullptr, *another = nullptr, *of_plan = nullptr;
+    weir_plan *plan = nullptr, *loaded = nullptr;
+    const auto went = [&](const char* what, auto&& make_call) {
+      const int code = call(what, victim, make_call);
+      check({static_cast<Code>(code), weir_last_message()});
+      return code == WEIR_OK;
+    };
+    const auto write = [&](weir_step* to) {
+      for (std::size_t v = 0; v < data.size(); ++v)
+        EXPECT_EQ(weir_write(to, static_cast<int>(v), data[v].data(), data[v].size()), WEIR_OK);
+    };
+    EXPECT_EQ(weir_declaration_new(&declaration), WEIR_OK);
+    for (const auto& runs : part.variables) {
+      const weir_run run{runs[0].offset, runs[0].length, runs[0].stride, runs[0].count};
+      int decomposition = 0, variable = 0;
+      EXPECT_EQ(weir_declaration_runs(declaration, 1, &run, &decomposition), WEIR_OK);
+      EXPECT_EQ(weir_declaration_variable(declaration, decomposition, 0, &variable), WEIR_OK);
+    }
+    if (went("create", [&] { return weir_create(context, path.c_str(), settings, &created); }) &&
+        went("declare", [&] { return weir_declare(created, declaration, &step); })) {
+      EXPECT_EQ(weir_step_plan(step, &plan), WEIR_OK);
+      write(step);
+      if (went("finish", [&] { return weir_finish(step); }) &&
+          went("step", [&] { return weir_plan_step(created, plan, 0, &another); }) &&
+          went("save", [&] { return weir_plan_save(plan, plan_path.c_str()); }) &&
+          went("load", [&] { return weir_load_plan(context, plan_path.c_str(), &loaded); }) &&
+          went("create", [&] { return weir_create_planned(context, path.c_str(), loaded, settings, &planned); }) &&
+          went("step", [&] { return weir_file_step(planned, 0, &of_plan); })) {
+        write(of_plan);
+        went("finish", [&] { return weir_finish(of_plan); });
+      }
+    }
+    injection.armed = false;
+    for (weir_step** each : {&step, &another, &of_plan}) EXPECT_EQ(weir_step_free(each), WEIR_OK);
+    for (weir_plan** each : {&plan, &loaded}) EXPECT_EQ(weir_plan_free(each), WEIR_OK);
+    for (weir_file** each : {&created, &planned})
+      if (*each) (void)weir_close(each);
+    EXPECT_EQ(weir_declaration_free(&declaration), WEIR_OK);
+  }
+
   /// Loops over the allocations of `work` on every rank in turn, until none fails.
   template <class Work>
   void for_each_allocation(const std::string& where, int victim, bool for_ever, Work&& work) {
@@ -144,6 +229,27 @@ Settings aggregated(const char* between = "two-sided") {
           {"exchange.chunk", "4096"}, {"exchange.between_nodes", between}};
 }
 
+/// Blocks that overlap those of the ranks before and behind.
+Part overlapping(int rank, int ranks) {
+  Part part;
+  part.variables.push_back({{static_cast<std::uint64_t>(rank) * 512, 1024, 0, 1}});
+  part.file_size = static_cast<std::uint64_t>(ranks + 1) * 512;
+  return part;
+}
+
+/// Pieces of all ranks in turn, of lengths that make the lists long.
+Part scattered(int rank, int ranks, std::uint64_t count) {
+  const auto r = static_cast<std::uint64_t>(rank), n = static_cast<std::uint64_t>(ranks);
+  Part part;
+  part.variables.emplace_back();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t length = 8 + i * i % 7;
+    part.variables[0].push_back({part.file_size + r * length, length, 0, 1});
+    part.file_size += n * length;
+  }
+  return part;
+}
+
 TEST_F(Shortage, of_memory_on_one_rank_is_told_by_all_and_the_context_stays_usable) {
   const Part part = Part::interleaved(rank(), ranks(), 100, 40);
   for (const char* per_node : {"0", "2"})
@@ -161,10 +267,100 @@ TEST_F(Shortage, of_memory_on_one_rank_is_told_by_all_and_the_context_stays_usab
         }
 }
 
+TEST_F(Shortage, of_memory_with_overlaps_and_long_lists_is_told_by_all_ranks) {
+  for (const Part& part : {overlapping(rank(), ranks()), scattered(rank(), ranks(), 600)})
+    for (const char* per_node : {"0", "2"})
+      for (const bool for_ever : {false, true}) {
+        Context weir{MPI_COMM_WORLD, {{"machine.ranks_per_node", per_node}}};
+        for_each_allocation(fmt::format("{} ranks a node", per_node), ranks() - 1, for_ever, [&](bool here) {
+          write_and_read(weir, here, part, aggregated("one-sided"));
+          injection.armed = false;
+          expect_works(weir, file("next"), Part::interleaved(rank(), ranks(), 10, 40), aggregated(), 3);
+        });
+        if (failed_anywhere()) return;
+      }
+}
+
+TEST_F(Shortage, of_memory_in_a_larger_declaration_leaves_the_step_before_it_alone) {
+  const Part small = Part::interleaved(rank(), ranks(), 4, 4), large = Part::interleaved(rank(), ranks(), 100, 40);
+  for (const char* per_node : {"0", "2"})
+    for (const int victim : {0, ranks() - 1}) {
+      Context weir{MPI_COMM_WORLD, {{"machine.ranks_per_node", per_node}}};
+      const Declaration declaration = large.declaration();
+      const auto data = small.all_data(5);
+      for_each_allocation(fmt::format("a second declaration, {} ranks a node", per_node), victim, false, [&](bool here) {
+        auto opened = weir.create(file("data"), aggregated());
+        auto step = opened->declare(small.declaration());
+        ASSERT_EQ(same(step), Code::ok);
+        auto larger = call("declare", here, [&] { return opened->declare(declaration); });
+        check(larger.status());
+        EXPECT_EQ(give(*step, data).message(), "");
+        EXPECT_EQ(step->finish().message(), "");
+        EXPECT_EQ(opened->close().message(), "");
+        expect_contents(file("data"), pattern_file(5, small.file_size));
+      });
+      if (failed_anywhere()) return;
+    }
+}
+
+TEST_F(Shortage, of_memory_with_a_plan_made_before_is_told_by_all_ranks) {
+  const Part part = Part::interleaved(rank(), ranks(), 100, 40);
+  for (const char* per_node : {"0", "2"})
+    for (const char* aggregators : {"1", "2"})
+      for (const int victim : {0, ranks() - 1})
+        for (const bool for_ever : {false, true}) {
+          Settings settings = aggregated();
+          settings["plan.aggregators"] = aggregators;
+          const std::string where = fmt::format("{} aggregators, {} ranks a node", aggregators, per_node);
+          for_each_allocation(where, victim, for_ever, [&](bool here) {
+            Context weir{MPI_COMM_WORLD, {{"machine.ranks_per_node", per_node}}};
+            expect_works(weir, file("planned"), part, settings, 6);
+            std::optional<Plan> writing, reading;
+            {
+              auto created = weir.create(file("other"), settings);
+              writing = created->declare(part.declaration())->plan();
+              auto opened = weir.open(file("planned"), settings);
+              reading = opened->declare(part.declaration())->plan();
+            }
+            const Status first_error = use_plans(weir, here, part, settings, *writing, *reading);
+            injection.armed = false;
+            check(first_error);
+            // A rank that drops out where the ranks do not meet takes the context with it; else it stays usable.
+            auto again = weir.create(file("next"), settings);
+            check(again.status());
+            if (again) {
+              EXPECT_EQ(again->close().message(), "");
+            }
+          });
+          if (failed_anywhere()) return;
+        }
+}
+
+TEST_F(Shortage, of_memory_in_c_functions_is_told_by_all_ranks) {
+  const Part part = Part::interleaved(rank(), ranks(), 100, 40);
+  for (const char* per_node : {"0", "2"})
+    for (const int victim : {0, ranks() - 1})
+      for (const bool for_ever : {false, true}) {
+        const weir_setting settings[] = {{"machine.ranks_per_node", per_node}, {nullptr, nullptr}};
+        weir_context* context = nullptr;
+        for_each_allocation("a context in C", victim, for_ever, [&](bool here) {
+          const int code = call("context", here, [&] { return weir_context_create(MPI_COMM_WORLD, settings, &context); });
+          check({static_cast<Code>(code), weir_last_message()});
+          EXPECT_EQ(weir_context_free(&context), WEIR_OK);
+        });
+        ASSERT_EQ(weir_context_create(MPI_COMM_WORLD, settings, &context), WEIR_OK);
+        for_each_allocation(fmt::format("C, {} ranks a node", per_node), victim, for_ever,
+                            [&](bool here) { use_c(context, here, part); });
+        EXPECT_EQ(weir_context_free(&context), WEIR_OK);
+        if (failed_anywhere()) return;
+      }
+}
+
 TEST_F(Shortage, of_memory_in_a_new_context_is_told_by_all_ranks) {
-  const Settings settings = aggregated();
   for (const bool for_ever : {false, true})
     for (const int victim : {0, ranks() - 1}) {
+      Settings settings = aggregated();
+      settings["machine.ranks_per_node"] = for_ever ? "2" : "0";
       for_each_allocation("making a context", victim, for_ever, [&](bool here) {
         auto made = call("make", here, [&] { return Context::make(MPI_COMM_WORLD, settings); });
         check(made.status());
@@ -174,32 +370,35 @@ TEST_F(Shortage, of_memory_in_a_new_context_is_told_by_all_ranks) {
 }
 
 TEST_F(Shortage, of_memory_while_plans_are_saved_and_loaded_is_told_by_all_ranks) {
-  Context weir{MPI_COMM_WORLD};
   const Part part = Part::interleaved(rank(), ranks(), 100, 40);
-  auto opened = weir.create(file("data"), aggregated());
-  auto step = opened->declare(part.declaration());
-  ASSERT_EQ(same(step), Code::ok);
-  const Plan plan = step->plan();
   const std::string path = file("plan");
-  ASSERT_EQ(same(plan.save(path)), Code::ok);
-  for (const int victim : {0, ranks() - 1}) {
-    for_each_allocation("save", victim, false, [&](bool here) { check(call("save", here, [&] { return plan.save(path); })); });
-    ASSERT_EQ(same(plan.save(path)), Code::ok);
-    for_each_allocation("load", victim, false, [&](bool here) {
-      auto loaded = call("load_plan", here, [&] { return weir.load_plan(path); });
-      check(loaded.status());
-    });
-    for_each_allocation("step", victim, false, [&](bool here) {
-      auto another = call("step", here, [&] { return opened->step(plan, 8); });
-      check(another.status());
-    });
-    if (failed_anywhere()) return;
+  for (const char* per_node : {"0", "2"}) {
+    Context weir{MPI_COMM_WORLD, {{"machine.ranks_per_node", per_node}}};
+    auto opened = weir.create(file("data"), aggregated());
+    auto step = opened->declare(part.declaration());
+    ASSERT_EQ(same(step), Code::ok);
+    const Plan plan = step->plan();
+    for (const int victim : {0, ranks() - 1})
+      for (const bool for_ever : {false, true}) {
+        for_each_allocation("save", victim, for_ever,
+                            [&](bool here) { check(call("save", here, [&] { return plan.save(path); })); });
+        ASSERT_EQ(same(plan.save(path)), Code::ok);
+        for_each_allocation("load", victim, for_ever, [&](bool here) {
+          auto loaded = call("load_plan", here, [&] { return weir.load_plan(path); });
+          check(loaded.status());
+        });
+        for_each_allocation("step", victim, for_ever, [&](bool here) {
+          auto another = call("step", here, [&] { return opened->step(plan, 8); });
+          check(another.status());
+        });
+        if (failed_anywhere()) return;
+      }
+    const auto data = part.all_data(2);
+    EXPECT_EQ(give(*step, data).message(), "");
+    EXPECT_EQ(step->finish().message(), "");
+    EXPECT_EQ(opened->close().message(), "");
+    expect_contents(file("data"), pattern_file(2, part.file_size));
   }
-  const auto data = part.all_data(2);
-  EXPECT_EQ(give(*step, data).message(), "");
-  EXPECT_EQ(step->finish().message(), "");
-  EXPECT_EQ(opened->close().message(), "");
-  expect_contents(file("data"), pattern_file(2, part.file_size));
 }
 
 }  // namespace

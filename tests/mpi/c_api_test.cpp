@@ -89,8 +89,14 @@ TEST_F(CApi, writes_and_reads_back) {
   EXPECT_EQ(weir_wait(step), WEIR_OK) << weir_last_message();
   EXPECT_EQ(a, a_back);
   EXPECT_EQ(b, b_back);
+  EXPECT_EQ(weir_read(step, 0, b_back.data(), mine_ * sizeof(int)), WEIR_OK) << weir_last_message();
+  EXPECT_EQ(weir_read(step, 1, a_back.data(), mine_ * sizeof(int)), WEIR_OK) << weir_last_message();
+  EXPECT_EQ(weir_close_step(&file, nullptr), WEIR_INVALID);
+  EXPECT_EQ(weir_close_step(&file, step), WEIR_OK) << weir_last_message();
+  EXPECT_EQ(file, nullptr);
+  EXPECT_EQ(a, b_back);
+  EXPECT_EQ(b, a_back);
   EXPECT_EQ(weir_step_free(&step), WEIR_OK);
-  EXPECT_EQ(weir_close(&file), WEIR_OK);
   EXPECT_EQ(weir_declaration_free(&declaration), WEIR_OK);
 }
 

@@ -129,11 +129,9 @@ contains
     call expect(code == weir_ok, 'a step of the file''s plan')
     call weir_write(step, variable(1), values, code)
     call weir_write(step, variable(2), letters, code)
-    call weir_finish(step, code)
-    call expect(code == weir_ok, 'finishing the update')
+    call weir_close(file, code, step)
+    call expect(code == weir_ok, 'finishing and closing the update')
     call weir_step_free(step, code)
-    call weir_close(file, code)
-    call expect(code == weir_ok, 'closing the update')
     call weir_plan_free(plan, code)
     call weir_declaration_free(declaration, code)
   end subroutine

@@ -138,4 +138,6 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   std::vector<std::byte> index_;  // on rank 0, while a set is opened
 };
 
+Status different_plans() noexcept;
+
 }  // namespace weir

@@ -12,37 +12,11 @@
 #include <vector>
 
 #include "exchange/doorbell.hpp"
+#include "exchange/outcome.hpp"
 #include "machine/node_map.hpp"
 #include "memory/shared_segment.hpp"
 
 namespace weir {
-
-/// What a rank brings to an agreement, and what all take from it: the error of the lowest rank that has one.
-struct alignas(64) Outcome {
-  std::int32_t code = 0;      ///< a weir::Code
-  std::int32_t rank = -1;     ///< who failed
-  std::uint64_t call = 0;     ///< which collective call this is
-  std::uint64_t other_call = 0;
-  std::uint64_t bytes = 0;    ///< summed
-  std::uint64_t vote = 0;     ///< the least of all
-  std::uint64_t most = 0;     ///< the most of all
-  std::uint64_t flags = 0;    ///< of any
-  std::array<char, 448> message;  ///< of `code`, when there is one; else not set, so that copying costs one line
-  /// A flag: this rank has done what the others must do too, and cannot take it back when they called something else.
-  static constexpr std::uint64_t committed = std::uint64_t{1} << 62;
-
-  Outcome() noexcept { message[0] = 0; }
-  Outcome(const Outcome& other) noexcept { *this = other; }
-  Outcome& operator=(const Outcome& other) noexcept;
-
-  void fail(const Status& status, int failed_rank) noexcept;
-  /// Whether somebody failed, or the ranks called different things.
-  [[nodiscard]] bool failed() const noexcept { return code != 0 || other_call != 0; }
-  void combine(const Outcome& other) noexcept;
-};
-
-/// What an outcome says to the caller.
-Status status_of(const Outcome& outcome) noexcept;
 
 /// The ranks of a communicator, their nodes, and how they agree.
 ///

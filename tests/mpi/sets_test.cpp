@@ -60,7 +60,9 @@ class Sets : public FaultWorld, public ::testing::WithParamInterface<const char*
     for (const Bytes& variable : expected) data.emplace_back(variable.size(), 0);
     EXPECT_EQ(take(*step, data).message(), "");
     const Status status = step->finish();
-    if (same(status) == Code::ok) EXPECT_TRUE(data == expected);
+    if (same(status) == Code::ok) {
+      EXPECT_TRUE(data == expected);
+    }
     EXPECT_EQ(opened->close().message(), "");
     return status;
   }
@@ -381,11 +383,15 @@ TEST_P(Sets, survive_faults_of_their_successors) {
           const Status finished = step->finish(), closed = (same(finished), opened->close());
           failed = same(closed) != Code::ok;
           EXPECT_TRUE(failed || finished.ok());
-          if (failed) EXPECT_EQ(name(closed.code()), std::string{"io"}) << closed.message();
+          if (failed) {
+            EXPECT_EQ(name(closed.code()), std::string{"io"}) << closed.message();
+          }
         }
         EXPECT_EQ(open_descriptors(), descriptors);
         EXPECT_TRUE(failed || n > 0 || r > 0) << "rank 0 does all of these at least once";
-        if (failed) EXPECT_EQ(names(), before);
+        if (failed) {
+          EXPECT_EQ(names(), before);
+        }
         EXPECT_EQ(read(weir, what, failed ? 1 : 2).message(), "");
         if (failed_anywhere()) FAIL() << rule;
         if (!failed) {
@@ -424,7 +430,9 @@ TEST_P(Sets, tell_faults_of_reading_by_all_ranks) {
         Watchdog::watch(rule);
         const Status status =
             read(weir, part(), 1, {{"storage.fault", rule}, {"plan.mode", n % 2 == 0 ? "aggregate" : "direct"}});
-        if (!status.ok()) EXPECT_EQ(name(status.code()), std::string{"io"}) << rule << " " << status.message();
+        if (!status.ok()) {
+          EXPECT_EQ(name(status.code()), std::string{"io"}) << rule << " " << status.message();
+        }
         if (failed_anywhere()) FAIL() << rule;
         if (status.ok() && n % 2 == 1) break;
       }

@@ -44,7 +44,9 @@ TEST(Workload, covers_every_byte_of_the_file_and_none_beyond) {
       SCOPED_TRACE(workload.name + " " + workload.variant + " on " + std::to_string(ranks));
       const auto count = coverage(workload);
       EXPECT_EQ(std::ranges::count(count, 0), 0);
-      if (!workload.variant.starts_with("overlap")) EXPECT_EQ(std::ranges::max(count), 1);
+      if (!workload.variant.starts_with("overlap")) {
+        EXPECT_EQ(std::ranges::max(count), 1);
+      }
     }
   }
 }

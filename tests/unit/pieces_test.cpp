@@ -81,7 +81,9 @@ TEST(PieceList, scatters_and_gathers_any_part) {
     for (std::uint64_t at = 0; at < file.size(); ++at) {
       const bool moved = file[at] >= 0 && at >= low && at < high;
       ASSERT_EQ(target[at], moved ? memory[file[at]] : std::byte{0xee}) << "case " << i << " at " << at;
-      if (file[at] >= 0) ASSERT_EQ(back[file[at]], moved ? memory[file[at]] : std::byte{0xdd}) << "case " << i;
+      if (file[at] >= 0) {
+        ASSERT_EQ(back[file[at]], moved ? memory[file[at]] : std::byte{0xdd}) << "case " << i;
+      }
     }
   }
 }

@@ -247,17 +247,18 @@ TEST_F(WrongUse, of_different_plans_when_opening_is_told_by_all_ranks) {
   auto two = opened->declare({{static_cast<std::uint64_t>(rank()) * 7, 7, 0, 1}});
   ASSERT_EQ(same(one), Code::ok);
   ASSERT_EQ(same(two), Code::ok);
+  const Bytes hundred(100), seven(7);
   for (const bool first : {true, false}) {  // then its buffers are ready, and opening needs no agreement
     auto warm = weir.create(file("warm"), first ? one->plan() : two->plan());
     auto step = warm->step();
-    EXPECT_EQ(step->write(0, Bytes(first ? 100 : 7)).message(), "");
+    EXPECT_EQ(step->write(0, first ? hundred : seven).message(), "");
     EXPECT_EQ(same(warm->close(*step)), Code::ok);
   }
   {
     auto later = weir.create(file("later"), last() ? one->plan() : two->plan());
     ASSERT_EQ(same(later), Code::ok);
     auto step = later->step();
-    EXPECT_EQ(step->write(0, Bytes(last() ? 100 : 7)).message(), "");
+    EXPECT_EQ(step->write(0, last() ? hundred : seven).message(), "");
     expect_code(step->finish(), Code::mismatch, "same order");
     expect_code(weir.create(file("x")), Code::mismatch, "make a new context");
     expect_code(opened->close(), Code::mismatch, "make a new context");
@@ -311,8 +312,9 @@ TEST_F(WrongUse, of_close_with_a_step_leaves_what_was_there) {
   ASSERT_EQ(same(step), Code::ok);
   expect_code(another->close(*step), Code::invalid, "pass a step of this file");
   EXPECT_EQ(same(another->close()), Code::ok);
+  const Bytes data(100);
   if (!last()) {
-    EXPECT_EQ(step->write(0, Bytes(100)).message(), "");
+    EXPECT_EQ(step->write(0, data).message(), "");
   }
   expect_code(opened->close(*step), Code::invalid, "was declared and not written");
   expect_contents(file("data"), pattern_file(1, 10));

@@ -1,5 +1,7 @@
 #include <execinfo.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <new>
 #include <optional>
@@ -20,26 +22,45 @@ struct Injection {
   int depth = 0;
 } injection;
 
-void* allocate(std::size_t size) {
-  if (injection.armed && (injection.left > 0 ? injection.left-- == 0 : injection.for_ever || injection.fired == 0)) {
-    ++injection.fired;
-    injection.armed = false;  // backtrace allocates when it is first used
-    injection.depth = backtrace(injection.stack, 48);
-    injection.armed = true;
-    throw std::bad_alloc{};
-  }
-  if (void* memory = std::malloc(size ? size : 1)) return memory;
-  throw std::bad_alloc{};
+bool fails() {
+  if (!injection.armed || !(injection.left > 0 ? injection.left-- == 0 : injection.for_ever || injection.fired == 0))
+    return false;
+  ++injection.fired;
+  injection.armed = false;  // backtrace allocates when it is first used
+  injection.depth = backtrace(injection.stack, 48);
+  injection.armed = true;
+  return true;
+}
+
+void* allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) noexcept {
+  if (fails()) return nullptr;
+  return std::aligned_alloc(alignment, (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment);
+}
+
+void* or_throw(void* memory) {
+  if (!memory) throw std::bad_alloc{};
+  return memory;
 }
 
 }  // namespace
 
-void* operator new(std::size_t size) { return allocate(size); }
-void* operator new[](std::size_t size) { return allocate(size); }
+using Alignment = std::align_val_t;
+void* operator new(std::size_t size) { return or_throw(allocate(size)); }
+void* operator new[](std::size_t size) { return or_throw(allocate(size)); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
+void* operator new(std::size_t size, Alignment at) { return or_throw(allocate(size, static_cast<std::size_t>(at))); }
+void* operator new[](std::size_t size, Alignment at) { return or_throw(allocate(size, static_cast<std::size_t>(at))); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete(void* memory, Alignment) noexcept { std::free(memory); }
+void operator delete[](void* memory, Alignment) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, Alignment) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, Alignment) noexcept { std::free(memory); }
 
 namespace weir::testing {
 namespace {

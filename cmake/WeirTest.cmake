@@ -7,6 +7,7 @@ set(WEIR_TEST_SECONDS 120 CACHE STRING "time limit of one test")
 set(weir_test_environment)
 if(WEIR_SANITIZE)
   list(APPEND weir_test_environment
+    RANDOM_CASES=40
     "ASAN_OPTIONS=detect_leaks=1:fast_unwind_on_malloc=0"
     "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0"
     "UBSAN_OPTIONS=print_stacktrace=1")
@@ -17,6 +18,9 @@ if(MPI_C_LIBRARY_VERSION_STRING MATCHES "Open MPI")
   list(APPEND weir_test_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
   set(weir_most_ranks 64)
   set(weir_most_fault_ranks 64)
+  if(WEIR_SANITIZE)
+    set(weir_most_fault_ranks 4)
+  endif()
 else()
   # MPICH polls without giving way: more ranks than this on few cores measure only the scheduler.
   set(weir_mpi_flags)
@@ -44,9 +48,21 @@ function(weir_mpi_run name)
   endforeach()
 endfunction()
 
+set(weir_test_options -Wall -Wextra)
+if(WEIR_SANITIZE)
+  list(APPEND weir_test_options -O0)  # compiling costs more than running
+endif()
+
+set(CMAKE_POSITION_INDEPENDENT_CODE OFF)  # programs and weir_mpi_main share precompiled headers
+add_library(weir_mpi_main STATIC ${PROJECT_SOURCE_DIR}/tests/mpi/main.cpp)
+target_compile_options(weir_mpi_main PRIVATE ${weir_test_options})
+target_link_libraries(weir_mpi_main PUBLIC weir_internal GTest::gtest)
+target_precompile_headers(weir_mpi_main PRIVATE <fmt/format.h> <gtest/gtest.h> <weir/weir.hpp>)
+
 function(weir_test_program name)
   add_executable(${name} ${ARGN})
-  target_compile_options(${name} PRIVATE -Wall -Wextra)
+  target_compile_options(${name} PRIVATE ${weir_test_options})
+  target_precompile_headers(${name} REUSE_FROM weir_mpi_main)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE weir_internal GTest::gtest)
 endfunction()

@@ -205,7 +205,7 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
 }
 
 TEST_F(RandomSets, are_read_by_any_number_of_ranks_as_the_reference_says) {
-  const std::uint64_t cases = from_environment("RANDOM_CASES", 150) / 3, first = from_environment("RANDOM_SEED", 1);
+  const std::uint64_t cases = from_environment("RANDOM_CASES", 500) / 3, first = from_environment("RANDOM_SEED", 1);
   for (const int per_node : {0, 1, 2, 3}) {
     const int nodes = per_node == 0 ? 1 : (ranks() + per_node - 1) / per_node;
     const std::pair<const char*, int> ways[] = {{"rank", ranks()}, {"node", nodes}, {"nodes:2", (nodes + 1) / 2}};

@@ -142,7 +142,7 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
 }
 
 TEST_F(RandomDeclarations, equal_the_reference_byte_for_byte) {
-  const std::uint64_t cases = from_environment("RANDOM_CASES", 150), first = from_environment("RANDOM_SEED", 1);
+  const std::uint64_t cases = from_environment("RANDOM_CASES", 500), first = from_environment("RANDOM_SEED", 1);
   for (const int per_node : {0, 1, 2, 3}) {
     const double start = MPI_Wtime();
     Context weir{MPI_COMM_WORLD, {{"machine.ranks_per_node", std::to_string(per_node)}}};

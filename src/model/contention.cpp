@@ -1,0 +1,277 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "model/election.hpp"
+
+// Places all domains so that the busiest links, gateways and banks have as little to do as possible.
+//
+// Every domain puts load on the resources along the routes of its producers and on its way to the storage. A placement is
+// judged by the sum over resources of (load / bandwidth)^p: the higher p, the more only the busiest one counts. Domains
+// are placed one after another, largest first, where they raise the sum least, and moved again while that lowers it. The
+// results, and those of the other strategies improved in the same way, are compared by predicted time, and the best wins.
+//
+// Limitations: routes are the topology's own, static; producers beyond `most_producers` a domain are sampled while
+// searching; a place is moved alone, never two at once.
+namespace weir {
+namespace {
+
+constexpr double power = 6;
+constexpr std::size_t most_producers = 64;
+constexpr std::size_t most_candidates = 24;
+constexpr int most_sweeps = 4;
+// Simulated sharing is for problems with at most so many flows, and climbing by it for so many simulations.
+constexpr std::size_t most_climb_flows = 400;
+constexpr int most_simulations = 2000;
+constexpr std::size_t most_climbs = 3;
+
+class Search {
+ public:
+  explicit Search(const PlacementProblem& problem)
+      : problem_{problem},
+        machine_{*problem.machine},
+        seats_(problem.seats_per_node()),
+        load_(static_cast<std::size_t>(resources(machine_))),
+        added_(load_.size()),
+        inverse_(load_.size()) {
+    for (std::size_t r = 0; r < inverse_.size(); ++r) {
+      const double bandwidth = resource_bandwidth(machine_, static_cast<int>(r));
+      inverse_[r] = bandwidth == std::numeric_limits<double>::infinity() ? 0 : 1 / bandwidth;
+    }
+    double bytes = 0;
+    for (const DomainTraffic& domain : problem.traffic) {
+      sample(domain);
+      banks_.push_back(std::max(0, fastest_bank(problem, domain.bytes)));
+      bytes += domain.bytes;
+    }
+    // Times are compared with that of an average domain on one link, so that powers neither vanish nor overflow.
+    const double typical = *std::ranges::max_element(inverse_) * bytes / static_cast<double>(problem.traffic.size());
+    scale_ = typical > 0 ? 1 / typical : 1;
+    gather_candidates();
+  }
+
+  /// Places every domain, largest first.
+  Places build() {
+    clear();
+    std::vector<std::size_t> order(problem_.traffic.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, std::greater{}, [&](std::size_t d) { return problem_.traffic[d].bytes; });
+    Places places(order.size(), Place{-1, 0});
+    for (const std::size_t d : order) {
+      places[d] = best_for(d, Place{-1, 0});
+      put(d, places[d], 1);
+    }
+    return sweep(std::move(places));
+  }
+
+  /// Moves domains of a given placement while it gets better.
+  Places improve(Places places) {
+    clear();
+    for (std::size_t d = 0; d < places.size(); ++d) put(d, places[d], 1);
+    return sweep(std::move(places));
+  }
+
+  [[nodiscard]] const std::vector<int>& candidates(std::size_t domain) const { return candidates_[domain]; }
+  [[nodiscard]] int bank(std::size_t domain) const { return banks_[domain]; }
+  [[nodiscard]] int seats() const { return seats_; }
+
+ private:
+  void sample(const DomainTraffic& domain) {
+    const std::size_t stride = (domain.producers.size() + most_producers - 1) / most_producers;
+    auto& shares = shares_.emplace_back();
+    double sum = 0;
+    for (std::size_t k = 0; k < domain.producers.size(); k += stride) {
+      shares.push_back(domain.producers[k]);
+      sum += shares.back().bytes;
+    }
+    if (stride > 1 && sum > 0)
+      for (Share& share : shares) share.bytes *= domain.bytes / sum;
+  }
+
+  /// All nodes of a small machine; otherwise some of those that elect, and of those next to their gateways.
+  void gather_candidates() {
+    std::vector<std::vector<int>> near_storage(static_cast<std::size_t>(machine_.groups()));
+    const bool all = static_cast<std::size_t>(machine_.nodes()) <= most_candidates;
+    for (std::size_t d = 0; d < problem_.traffic.size(); ++d) {
+      std::vector<int> nodes;
+      if (all) {
+        nodes.resize(static_cast<std::size_t>(machine_.nodes()));
+        std::iota(nodes.begin(), nodes.end(), 0);
+      } else {
+        const std::vector<int> voters = problem_.electorate(static_cast<int>(d));
+        const std::size_t stride = std::max<std::size_t>(1, voters.size() * 3 / (2 * most_candidates));
+        for (std::size_t k = 0; k < voters.size(); k += stride) nodes.push_back(voters[k]);
+        const int group = voters[voters.size() / 2] / machine_.group_size();
+        const auto& near = nearest_storage(group, near_storage[static_cast<std::size_t>(group)]);
+        // Domains of one group begin at different ones of its nodes next to the gateway.
+        for (std::size_t k = 0; k < std::min(near.size(), most_candidates / 3); ++k)
+          nodes.push_back(near[(k + 3 * d) % near.size()]);
+        std::ranges::sort(nodes);
+        nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+      }
+      candidates_.push_back(std::move(nodes));
+    }
+  }
+
+  const std::vector<int>& nearest_storage(int group, std::vector<int>& known) const {
+    if (!known.empty()) return known;
+    const int first = group * machine_.group_size();
+    for (int node = first; node < std::min(first + machine_.group_size(), machine_.nodes()); ++node) known.push_back(node);
+    std::ranges::stable_sort(known, {}, [&](int node) { return machine_.hops_to_storage(node); });
+    known.resize(std::min(known.size(), most_candidates));
+    return known;
+  }
+
+  void clear() {
+    std::ranges::fill(load_, 0.0);
+    taken_.assign(static_cast<std::size_t>(machine_.nodes()), 0);
+  }
+
+  /// Collects in `added_` what a domain would put on each resource; `touched_` says which.
+  void collect(std::size_t domain, Place place) {
+    touched_.clear();
+    const auto add = [&](double bytes) {
+      for (const int resource : path_) {
+        double& here = added_[static_cast<std::size_t>(resource)];
+        if (here == 0) touched_.push_back(resource);
+        here += bytes;
+      }
+      path_.clear();
+    };
+    for (const Share& share : shares_[domain]) {
+      route_gather(machine_, share.node, place, path_);
+      add(share.bytes);
+    }
+    route_store(machine_, place, path_);
+    add(problem_.traffic[domain].bytes);
+  }
+
+  void put(std::size_t domain, Place place, int sign) {
+    collect(domain, place);
+    for (const int resource : touched_) {
+      const auto r = static_cast<std::size_t>(resource);
+      load_[r] = std::max(0.0, load_[r] + sign * added_[r]);
+      added_[r] = 0;
+    }
+    taken_[static_cast<std::size_t>(place.node)] += sign;
+  }
+
+  [[nodiscard]] double rise(std::size_t domain, Place place) {
+    collect(domain, place);
+    double sum = 0;
+    for (const int resource : touched_) {
+      const auto r = static_cast<std::size_t>(resource);
+      const double before = load_[r] * inverse_[r] * scale_, after = (load_[r] + added_[r]) * inverse_[r] * scale_;
+      sum += std::pow(after, power) - std::pow(before, power);
+      added_[r] = 0;
+    }
+    // Among equals the one with less to carry: long routes hurt somebody else.
+    return sum + 1e-6 * static_cast<double>(touched_.size());
+  }
+
+  Place best_for(std::size_t domain, Place now) {
+    Place best = now;
+    double least = now.node >= 0 ? rise(domain, now) * (1 - 1e-9) : std::numeric_limits<double>::infinity();
+    const auto consider = [&](int node) {
+      if (node == now.node || taken_[static_cast<std::size_t>(node)] >= seats_) return;
+      const Place place{node, banks_[domain]};
+      if (const double sum = rise(domain, place); sum < least) {
+        least = sum;
+        best = place;
+      }
+    };
+    for (const int node : candidates_[domain]) consider(node);
+    for (int node = 0; best.node < 0 && node < machine_.nodes(); ++node) consider(node);
+    return best;
+  }
+
+  Places sweep(Places places) {
+    for (int round = 0; round < most_sweeps; ++round) {
+      bool moved = false;
+      for (std::size_t d = 0; d < places.size(); ++d) {
+        put(d, places[d], -1);
+        const Place better = best_for(d, places[d]);
+        moved = moved || better != places[d];
+        places[d] = better;
+        put(d, places[d], 1);
+      }
+      if (!moved) break;
+    }
+    return places;
+  }
+
+  const PlacementProblem& problem_;
+  const Machine& machine_;
+  int seats_;
+  std::vector<double> load_, added_, inverse_;
+  std::vector<int> taken_, touched_, path_;
+  std::vector<std::vector<Share>> shares_;
+  std::vector<std::vector<int>> candidates_;
+  std::vector<int> banks_;
+  double scale_ = 1;
+};
+
+struct Finalist {
+  Places places;
+  double time_s = 0;
+};
+
+/// Moves one domain at a time, or lets two change places, while simulated sharing gets faster.
+void climb(const PlacementProblem& problem, const Search& search, Finalist& finalist) {
+  auto& [places, best] = finalist;
+  int left = most_simulations;
+  const auto try_out = [&](const Places& other) {
+    --left;
+    const double time = predict_by_sharing(problem, other).total_s;
+    if (time >= best * (1 - 1e-9)) return false;
+    best = time;
+    places = other;
+    return true;
+  };
+  for (bool moved = true; moved && left > 0;) {
+    moved = false;
+    for (std::size_t d = 0; d < places.size() && left > 0; ++d) {
+      for (const int node : search.candidates(d)) {
+        if (std::ranges::count(places, node, &Place::node) >= search.seats()) continue;
+        Places other = places;
+        other[d] = {node, search.bank(d)};
+        moved = try_out(other) || moved;
+      }
+      for (std::size_t e = d + 1; e < places.size() && left > 0; ++e) {
+        Places other = places;
+        std::swap(other[d].node, other[e].node);
+        moved = try_out(other) || moved;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Result<Places> place_by_contention(const PlacementProblem& problem, Effort effort) {
+  Search search{problem};
+  std::vector<Places> found{search.build()};
+  for (const Strategy other : {Strategy::greedy, Strategy::shortest_path, Strategy::longest_path, Strategy::tapioca,
+                               Strategy::ma_tapioca}) {
+    if (effort == Effort::quick && other != Strategy::shortest_path) continue;
+    Result<Election> election = elect(problem, other, effort);
+    if (!election) return election.status();
+    found.push_back(election->places);
+    found.push_back(search.improve(std::move(election->places)));
+  }
+  std::vector<Finalist> finalists;
+  for (Places& places : found) {
+    const double time =
+        (effort == Effort::thorough ? predict_by_sharing(problem, places) : predict_from_loads(problem, places)).total_s;
+    finalists.push_back({std::move(places), time});
+  }
+  std::ranges::stable_sort(finalists, {}, &Finalist::time_s);
+  std::size_t flows = 0;
+  for (const DomainTraffic& domain : problem.traffic) flows += domain.producers.size() + 1;
+  if (effort == Effort::thorough && flows <= most_climb_flows)
+    for (std::size_t k = 0; k < std::min(most_climbs, finalists.size()); ++k) climb(problem, search, finalists[k]);
+  return std::ranges::min_element(finalists, {}, &Finalist::time_s)->places;
+}
+
+}  // namespace weir

@@ -1,0 +1,144 @@
+#include "model/flows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "model/cost_model.hpp"
+
+namespace weir {
+namespace {
+
+constexpr double unlimited = std::numeric_limits<double>::infinity();
+
+double path_latency(const Machine& machine, const std::vector<int>& path) {
+  double sum = 0;
+  for (const int resource : path)
+    if (resource < machine.links())
+      sum += machine.link_latency(resource);
+    else
+      sum += machine.banks[static_cast<std::size_t>((resource - machine.links()) %
+                                                    static_cast<int>(machine.banks.size()))]
+                 .latency.value;
+  return sum;
+}
+
+Flow make_flow(const Machine& machine, std::vector<int> path, double bytes) {
+  const double latency = path_latency(machine, path);
+  return {std::move(path), bytes, latency};
+}
+
+/// Totals when gathering of the first buffer and storing of the last cannot overlap with anything.
+Prediction composed(const PlacementProblem& problem, const Places& places, double gather, double store, double both) {
+  Prediction prediction{gather, store, both, 0, 1, -1};
+  double most = 0;
+  for (std::size_t d = 0; d < places.size(); ++d) most = std::max(most, problem.traffic[d].bytes);
+  if (problem.buffer_bytes > 0) prediction.rounds = std::max(1, static_cast<int>(std::ceil(most / problem.buffer_bytes)));
+  prediction.total_s = problem.buffers < 2 ? gather + store
+                                           : std::max(both, std::max(gather, store)) +
+                                                 std::min(gather, store) / prediction.rounds;
+  return prediction;
+}
+
+struct Loads {
+  std::vector<double> bytes;
+  void add(const std::vector<Flow>& flows) {
+    for (const Flow& flow : flows)
+      for (const int resource : flow.resources) bytes[static_cast<std::size_t>(resource)] += flow.bytes;
+  }
+  [[nodiscard]] double busiest_s(const Machine& machine, int& which) const {
+    double most = 0;
+    for (std::size_t r = 0; r < bytes.size(); ++r)
+      if (bytes[r] > 0)
+        if (const double time = bytes[r] / resource_bandwidth(machine, static_cast<int>(r)); time > most) {
+          most = time;
+          which = static_cast<int>(r);
+        }
+    return most;
+  }
+};
+
+double longest_latency(const std::vector<Flow>& flows) {
+  double most = 0;
+  for (const Flow& flow : flows) most = std::max(most, flow.latency_s);
+  return most;
+}
+
+std::vector<const Flow*> pointers(const std::vector<Flow>& flows) {
+  std::vector<const Flow*> all;
+  for (const Flow& flow : flows) all.push_back(&flow);
+  return all;
+}
+
+}  // namespace
+
+int resources(const Machine& machine) noexcept {
+  return machine.links() + machine.nodes() * static_cast<int>(machine.banks.size());
+}
+
+double resource_bandwidth(const Machine& machine, int resource) {
+  if (resource < machine.links()) return machine.link_bandwidth(resource);
+  const Bank& bank = machine.banks[static_cast<std::size_t>((resource - machine.links()) %
+                                                            static_cast<int>(machine.banks.size()))];
+  const double slower = std::min(bank.read.known() ? bank.read.value : unlimited,
+                                 bank.write.known() ? bank.write.value : unlimited);
+  return slower;
+}
+
+void route_gather(const Machine& machine, int producer, Place place, std::vector<int>& path) {
+  machine.topology->route(producer, place.node, path);
+  if (!machine.banks.empty())
+    path.push_back(machine.links() + place.node * static_cast<int>(machine.banks.size()) + place.bank);
+}
+
+void route_store(const Machine& machine, Place place, std::vector<int>& path) {
+  if (!machine.banks.empty())
+    path.push_back(machine.links() + place.node * static_cast<int>(machine.banks.size()) + place.bank);
+  machine.route_to_storage(place.node, path);
+}
+
+FlowSet FlowSet::of(const PlacementProblem& problem, const Places& places) {
+  const Machine& machine = *problem.machine;
+  FlowSet set;
+  for (std::size_t d = 0; d < places.size(); ++d) {
+    for (const Share& share : problem.traffic[d].producers) {
+      std::vector<int> path;
+      route_gather(machine, share.node, places[d], path);
+      set.gather.push_back(make_flow(machine, std::move(path), share.bytes));
+    }
+    std::vector<int> path;
+    route_store(machine, places[d], path);
+    set.store.push_back(make_flow(machine, std::move(path), problem.traffic[d].bytes));
+  }
+  return set;
+}
+
+Prediction predict_from_loads(const PlacementProblem& problem, const Places& places) {
+  const Machine& machine = *problem.machine;
+  const FlowSet flows = FlowSet::of(problem, places);
+  const auto count = static_cast<std::size_t>(resources(machine));
+  Loads gather{std::vector<double>(count)}, store{std::vector<double>(count)};
+  gather.add(flows.gather);
+  store.add(flows.store);
+  int which = -1;
+  const double gather_s = gather.busiest_s(machine, which) + longest_latency(flows.gather);
+  const double store_s = store.busiest_s(machine, which) + longest_latency(flows.store);
+  for (std::size_t r = 0; r < count; ++r) gather.bytes[r] += store.bytes[r];
+  const double both_s = gather.busiest_s(machine, which);
+  Prediction prediction = composed(problem, places, gather_s, store_s, both_s);
+  prediction.bottleneck = which;
+  return prediction;
+}
+
+Prediction predict_by_sharing(const PlacementProblem& problem, const Places& places) {
+  const Machine& machine = *problem.machine;
+  const FlowSet flows = FlowSet::of(problem, places);
+  std::vector<const Flow*> all = pointers(flows.gather);
+  const double gather_s = shared_finish_s(machine, all), store_s = shared_finish_s(machine, pointers(flows.store));
+  for (const Flow& flow : flows.store) all.push_back(&flow);
+  Prediction prediction = composed(problem, places, gather_s, store_s, shared_finish_s(machine, all));
+  prediction.bottleneck = predict_from_loads(problem, places).bottleneck;
+  return prediction;
+}
+
+}  // namespace weir

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "model/traffic.hpp"
+
+namespace weir {
+
+/// Where aggregation buffers of one domain lie.
+struct Place {
+  int node = 0;
+  int bank = 0;  ///< of the machine's banks
+
+  bool operator==(const Place&) const = default;
+};
+
+/// By domain.
+using Places = std::vector<Place>;
+
+/// What has to be placed, and under which conditions.
+struct PlacementProblem {
+  const Machine* machine = nullptr;
+  Traffic traffic;
+  int buffers = 2;
+  double buffer_bytes = 16e6;
+  Persistency persistency = Persistency::none;  ///< at least
+  bool stays = false;                           ///< all of a domain's data must stay in the bank
+  std::string bank;                             ///< the only one that may be used; empty: any
+  int most_per_node = 1;                        ///< domains that one node may aggregate
+
+  /// `most_per_node`, or more when the nodes would not suffice.
+  [[nodiscard]] int seats_per_node() const noexcept {
+    const int domains = static_cast<int>(traffic.size()), nodes = machine->nodes();
+    return most_per_node * nodes >= domains ? most_per_node : (domains + nodes - 1) / nodes;
+  }
+  /// Why a bank cannot hold the buffers of a domain of so many bytes; nothing when it can.
+  [[nodiscard]] std::optional<std::string> unfit(const Bank& candidate, double domain_bytes) const;
+  /// The banks that can, in the machine's order.
+  [[nodiscard]] std::vector<int> fitting_banks(double domain_bytes) const;
+  /// The nodes among which a domain's aggregator is elected: those with its data, or, when most domains have data
+  /// from most nodes, an equal share of them.
+  [[nodiscard]] std::vector<int> electorate(int domain) const;
+};
+
+}  // namespace weir

@@ -1,0 +1,209 @@
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <random>
+
+#include "machine/dragonfly.hpp"
+#include "machine/graph.hpp"
+#include "machine/torus.hpp"
+#include "machine/tree.hpp"
+#include "model/election.hpp"
+
+namespace weir {
+namespace {
+
+using Random = std::mt19937_64;
+
+int pick(Random& random, int least, int most) { return std::uniform_int_distribution{least, most}(random); }
+
+LinkClass link(std::string name, double gb_per_s) {
+  LinkClass made{std::move(name), {}, {}};
+  made.bandwidth.value = gb_per_s * 1e9;
+  made.latency.value = 1e-6;
+  return made;
+}
+
+TopologyPtr random_topology(Random& random, int most) {
+  const auto rate = [&] { return 0.5 * pick(random, 1, 20); };
+  switch (pick(random, 0, 4)) {
+    case 0: return std::make_shared<TorusTopology>(std::vector{pick(random, 2, most), pick(random, 1, 3), 2}, true, link("link", rate()));
+    case 1: return std::make_shared<TorusTopology>(std::vector{pick(random, 2, most), pick(random, 2, 4)}, false, link("link", rate()));
+    case 2:
+      return std::make_shared<DragonflyTopology>(
+          DragonflyTopology::Shape{pick(random, 2, 3), 1, pick(random, 1, std::max(2, most / 2)), 2, pick(random, 1, 2)},
+          link("node", rate()), link("row", rate()), link("column", rate()), link("global", rate()));
+    case 3:
+      return std::make_shared<FatTreeTopology>(std::vector{pick(random, 2, 4), pick(random, 2, std::max(2, most / 2))},
+                                               std::vector{link("node", rate()), link("up", rate())});
+    default: {
+      const int nodes = pick(random, 4, 2 * most);
+      std::vector<GraphTopology::Edge> edges;
+      for (int v = 1; v < nodes; ++v) edges.push_back({pick(random, 0, v - 1), v, pick(random, 0, 1)});
+      for (int extra = 0; extra < nodes / 2; ++extra) {
+        const int a = pick(random, 0, nodes - 1), b = pick(random, 0, nodes - 1);
+        if (a != b) edges.push_back({a, b, 0});
+      }
+      return std::make_shared<GraphTopology>(nodes, 0, edges, std::vector{link("thin", rate()), link("thick", rate())});
+    }
+  }
+}
+
+Machine random_machine(Random& random, int most) {
+  Machine machine;
+  machine.topology = random_topology(random, most);
+  const int nodes = machine.nodes();
+  machine.io.group = pick(random, 0, 1) ? std::max(1, nodes / pick(random, 1, 3)) : 0;
+  for (int k = pick(random, 0, 2); k > 0; --k) machine.io.bridges.push_back(pick(random, 0, machine.group_size() - 1));
+  machine.io.bridge_bandwidth.value = 0.5e9 * pick(random, 1, 10);
+  machine.io.gateway_bandwidth.value = 0.5e9 * pick(random, 1, 10);
+  machine.storage.write.value = 1e9 * pick(random, 1, 50);
+  return machine;
+}
+
+PlacementProblem random_problem(Random& random, const Machine& machine, int most_domains) {
+  PlacementProblem problem;
+  problem.machine = &machine;
+  std::vector<double> bytes(static_cast<std::size_t>(machine.nodes()));
+  for (double& each : bytes) each = pick(random, 0, 3) ? 1e6 * pick(random, 1, 200) : 0;
+  bytes[0] += 1e6;
+  const int domains = pick(random, 1, std::min(most_domains, machine.nodes()));
+  problem.traffic = pick(random, 0, 1) ? traffic_in_order(bytes, domains) : traffic_spread(bytes, domains);
+  problem.buffers = pick(random, 1, 3);
+  problem.buffer_bytes = 1e6 * pick(random, 1, 64);
+  return problem;
+}
+
+/// Fair sharing written down as it is defined: all rates grow together until a link is full; those on it stay; the rest
+/// go on growing. Slow and obvious.
+double reference_finish_s(const Machine& machine, std::vector<Flow> flows) {
+  double now = 0, last = 0;
+  for (auto flow = flows.begin(); flow != flows.end();) {
+    std::erase_if(flow->resources, [&](int r) { return resource_bandwidth(machine, r) > 1e30; });
+    if (flow->resources.empty() || flow->bytes <= 0) {
+      last = std::max(last, flow->latency_s);
+      flow = flows.erase(flow);
+    } else {
+      ++flow;
+    }
+  }
+  while (!flows.empty()) {
+    std::vector<double> rates(flows.size(), 0);
+    std::vector<bool> grows(flows.size(), true);
+    while (std::ranges::count(grows, true) > 0) {
+      std::map<int, double> used;
+      std::map<int, int> growing;
+      for (std::size_t f = 0; f < flows.size(); ++f)
+        for (const int r : flows[f].resources) {
+          used[r] += rates[f];
+          growing[r] += grows[f];
+        }
+      double more = std::numeric_limits<double>::infinity();
+      for (const auto& [r, count] : growing)
+        if (count > 0) more = std::min(more, (resource_bandwidth(machine, r) - used[r]) / count);
+      for (std::size_t f = 0; f < flows.size(); ++f)
+        if (grows[f]) rates[f] += more;
+      for (const auto& [r, count] : growing)
+        if (count > 0 && used[r] + more * count >= resource_bandwidth(machine, r) * (1 - 1e-12))
+          for (std::size_t f = 0; f < flows.size(); ++f)
+            if (std::ranges::count(flows[f].resources, r)) grows[f] = false;
+    }
+    double step = std::numeric_limits<double>::infinity();
+    for (std::size_t f = 0; f < flows.size(); ++f) step = std::min(step, flows[f].bytes / rates[f]);
+    now += step;
+    for (std::size_t f = flows.size(); f-- > 0;) {
+      flows[f].bytes -= rates[f] * step;
+      if (flows[f].bytes > rates[f] * step * 1e-9 && flows[f].bytes > 1e-3) continue;
+      last = std::max(last, now + flows[f].latency_s);
+      flows.erase(flows.begin() + static_cast<std::ptrdiff_t>(f));
+    }
+  }
+  return last;
+}
+
+double reference_total_s(const PlacementProblem& problem, const Places& places) {
+  const FlowSet set = FlowSet::of(problem, places);
+  std::vector<Flow> both = set.gather;
+  both.insert(both.end(), set.store.begin(), set.store.end());
+  const double gather = reference_finish_s(*problem.machine, set.gather);
+  const double store = reference_finish_s(*problem.machine, set.store);
+  if (problem.buffers < 2) return gather + store;
+  double most = 0;
+  for (const DomainTraffic& domain : problem.traffic) most = std::max(most, domain.bytes);
+  const double rounds = std::max(1.0, std::ceil(most / problem.buffer_bytes));
+  return std::max({reference_finish_s(*problem.machine, both), gather, store}) + std::min(gather, store) / rounds;
+}
+
+TEST(FairSharing, is_what_its_definition_gives) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Random random{seed};
+    const Machine machine = random_machine(random, 6);
+    const PlacementProblem problem = random_problem(random, machine, 4);
+    const auto places = elect(problem, Strategy::random, Effort::quick, seed).value().places;
+    const double expected = reference_total_s(problem, places);
+    EXPECT_NEAR(predict_by_sharing(problem, places).total_s, expected, expected * 1e-6);
+  }
+}
+
+TEST(Contention, is_at_least_as_good_as_every_other_strategy_on_a_hundred_machines) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Random random{seed};
+    const Machine machine = random_machine(random, 8);
+    const PlacementProblem problem = random_problem(random, machine, 6);
+    const double ours = reference_total_s(problem, elect(problem, Strategy::contention, Effort::thorough)->places);
+    for (const Strategy other : strategies)
+      EXPECT_LE(ours, reference_total_s(problem, elect(problem, other)->places) * (1 + 1e-6))
+          << name(other) << " on " << machine.topology->kind() << " of " << machine.nodes();
+  }
+}
+
+TEST(Contention, is_within_5_percent_of_the_best_of_all_placements_on_small_machines) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Random random{seed};
+    const Machine machine = random_machine(random, 4);
+    const PlacementProblem problem = random_problem(random, machine, 3);
+    const std::size_t domains = problem.traffic.size();
+    double best = std::numeric_limits<double>::infinity();
+    Places places(domains, Place{0, 0});
+    const auto every = [&](const auto& self, std::size_t d) -> void {
+      if (d == domains) {
+        best = std::min(best, predict_by_sharing(problem, places).total_s);
+        return;
+      }
+      for (int node = 0; node < machine.nodes(); ++node) {
+        if (std::count(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(d), Place{node, 0}) > 0) continue;
+        places[d].node = node;
+        self(self, d + 1);
+      }
+    };
+    every(every, 0);
+    const double ours = reference_total_s(problem, elect(problem, Strategy::contention, Effort::thorough)->places);
+    EXPECT_LE(ours, best * 1.05) << machine.topology->kind() << " of " << machine.nodes() << ", " << domains << " domains";
+  }
+}
+
+TEST(Contention, never_puts_more_domains_on_a_node_than_allowed) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Random random{seed};
+    const Machine machine = random_machine(random, 12);
+    const PlacementProblem problem = random_problem(random, machine, 12);
+    for (const Strategy strategy : strategies) {
+      const Places places = elect(problem, strategy).value().places;
+      EXPECT_EQ(places.size(), problem.traffic.size());
+      for (const Place& place : places) {
+        EXPECT_GE(place.node, 0);
+        EXPECT_LT(place.node, machine.nodes());
+        EXPECT_EQ(std::ranges::count(places, place.node, &Place::node), 1) << name(strategy);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weir

@@ -203,9 +203,11 @@ Result<std::vector<std::byte>> lay_out(const Team::Posts& posts, PlanRequest& re
     hashes.push_back(announcement.hash);
   }
   request.storage = all[0].storage;
-  Writer layout;
-  plan_layout(footprints, hashes, request).write(layout);
-  return layout.data();
+  Result<Layout> layout = plan_layout(footprints, hashes, request);
+  if (!layout) return layout.status();
+  Writer out;
+  layout->write(out);
+  return out.data();
 }
 
 /// What came of planning once.

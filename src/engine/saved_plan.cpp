@@ -13,7 +13,7 @@ namespace weir {
 
 namespace {
 
-constexpr std::array<char, 8> magic{'w', 'e', 'i', 'r', 'p', 'l', 'n', '2'};
+constexpr std::array<char, 8> magic{'w', 'e', 'i', 'r', 'p', 'l', 'n', '3'};
 
 void write_rank(Writer& out, const Plan::Impl& impl) {
   impl.plan.declaration.write(out);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -8,7 +7,7 @@
 // Places all domains so that the busiest links, gateways and banks have as little to do as possible.
 //
 // Every domain puts load on the resources along the routes of its producers and on its way to the storage. A placement is
-// judged by the sum over resources of (load / bandwidth)^p: the higher p, the more only the busiest one counts. Domains
+// judged by the sum over resources of (load / bandwidth)^6, in which the busiest count most. Domains
 // are placed one after another, largest first, where they raise the sum least, and moved again while that lowers it. The
 // results, and those of the other strategies improved in the same way, are compared by predicted time, and the best wins.
 //
@@ -17,7 +16,6 @@
 namespace weir {
 namespace {
 
-constexpr double power = 6;
 constexpr std::size_t most_producers = 64;
 constexpr std::size_t most_candidates = 24;
 constexpr int most_sweeps = 4;
@@ -25,6 +23,12 @@ constexpr int most_sweeps = 4;
 constexpr std::size_t most_climb_flows = 400;
 constexpr int most_simulations = 2000;
 constexpr std::size_t most_climbs = 3;
+
+/// x^6, by multiplication alone: every node must come to the same placement, and libraries differ in `pow`.
+double weight(double x) {
+  const double square = x * x;
+  return square * square * square;
+}
 
 class Search {
  public:
@@ -92,11 +96,11 @@ class Search {
   /// All nodes of a small machine; otherwise some of those that elect, and of those next to their gateways.
   void gather_candidates() {
     std::vector<std::vector<int>> near_storage(static_cast<std::size_t>(machine_.groups()));
-    const bool all = static_cast<std::size_t>(machine_.nodes()) <= most_candidates;
+    const bool all = static_cast<std::size_t>(problem_.nodes()) <= most_candidates;
     for (std::size_t d = 0; d < problem_.traffic.size(); ++d) {
       std::vector<int> nodes;
       if (all) {
-        nodes.resize(static_cast<std::size_t>(machine_.nodes()));
+        nodes.resize(static_cast<std::size_t>(problem_.nodes()));
         std::iota(nodes.begin(), nodes.end(), 0);
       } else {
         const std::vector<int> voters = problem_.electorate(static_cast<int>(d));
@@ -117,7 +121,7 @@ class Search {
   const std::vector<int>& nearest_storage(int group, std::vector<int>& known) const {
     if (!known.empty()) return known;
     const int first = group * machine_.group_size();
-    for (int node = first; node < std::min(first + machine_.group_size(), machine_.nodes()); ++node) known.push_back(node);
+    for (int node = first; node < std::min(first + machine_.group_size(), problem_.nodes()); ++node) known.push_back(node);
     std::ranges::stable_sort(known, {}, [&](int node) { return machine_.hops_to_storage(node); });
     known.resize(std::min(known.size(), most_candidates));
     return known;
@@ -125,7 +129,7 @@ class Search {
 
   void clear() {
     std::ranges::fill(load_, 0.0);
-    taken_.assign(static_cast<std::size_t>(machine_.nodes()), 0);
+    taken_.assign(static_cast<std::size_t>(problem_.nodes()), 0);
   }
 
   /// Collects in `added_` what a domain would put on each resource; `touched_` says which.
@@ -163,7 +167,7 @@ class Search {
     for (const int resource : touched_) {
       const auto r = static_cast<std::size_t>(resource);
       const double before = load_[r] * inverse_[r] * scale_, after = (load_[r] + added_[r]) * inverse_[r] * scale_;
-      sum += std::pow(after, power) - std::pow(before, power);
+      sum += weight(after) - weight(before);
       added_[r] = 0;
     }
     // Among equals the one with less to carry: long routes hurt somebody else.
@@ -182,7 +186,7 @@ class Search {
       }
     };
     for (const int node : candidates_[domain]) consider(node);
-    for (int node = 0; best.node < 0 && node < machine_.nodes(); ++node) consider(node);
+    for (int node = 0; best.node < 0 && node < problem_.nodes(); ++node) consider(node);
     return best;
   }
 
@@ -252,8 +256,8 @@ void climb(const PlacementProblem& problem, const Search& search, Finalist& fina
 Result<Places> place_by_contention(const PlacementProblem& problem, Effort effort) {
   Search search{problem};
   std::vector<Places> found{search.build()};
-  for (const Strategy other : {Strategy::greedy, Strategy::shortest_path, Strategy::longest_path, Strategy::tapioca,
-                               Strategy::ma_tapioca}) {
+  for (const Strategy other : {Strategy::greedy, Strategy::shortest_path, Strategy::longest_path, Strategy::random,
+                               Strategy::tapioca, Strategy::ma_tapioca}) {
     if (effort == Effort::quick && other != Strategy::shortest_path) continue;
     Result<Election> election = elect(problem, other, effort);
     if (!election) return election.status();

@@ -20,7 +20,7 @@ constexpr std::size_t most_voters = 64;
 class Seats {
  public:
   explicit Seats(const PlacementProblem& problem)
-      : most_{problem.seats_per_node()}, taken_(static_cast<std::size_t>(problem.machine->nodes())) {}
+      : most_{problem.seats_per_node()}, taken_(static_cast<std::size_t>(problem.nodes())) {}
   [[nodiscard]] bool free(int node) const { return taken_[static_cast<std::size_t>(node)] < most_; }
   void take(int node) { ++taken_[static_cast<std::size_t>(node)]; }
 
@@ -34,7 +34,7 @@ std::vector<int> voters(const PlacementProblem& problem, int domain, const Seats
   std::vector<int> nodes = problem.electorate(domain);
   std::erase_if(nodes, [&](int node) { return !seats.free(node); });
   if (nodes.empty())
-    for (int node = 0; node < problem.machine->nodes(); ++node)
+    for (int node = 0; node < problem.nodes(); ++node)
       if (seats.free(node)) nodes.push_back(node);
   return nodes;
 }

@@ -47,7 +47,9 @@ struct Placement {
   std::uint32_t buffers = 2;
   std::uint64_t alignment = 1;
   std::uint64_t chunk = 0;  ///< bytes of one message between nodes; 0 on one node
-  std::string why;  ///< for people: what decided
+  std::string why;      ///< for people: what decided
+  std::string details;  ///< of the election of aggregators, where there was one
+  double predicted_s = 0;
 };
 
 /// Chooses where and how to aggregate. Every rank that asks with the same demand gets the same answer.

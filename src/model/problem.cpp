@@ -26,15 +26,15 @@ std::vector<int> PlacementProblem::fitting_banks(double domain_bytes) const {
 std::vector<int> PlacementProblem::electorate(int domain) const {
   const auto& producers = traffic[static_cast<std::size_t>(domain)].producers;
   const auto domains = static_cast<long>(traffic.size());
-  std::vector<int> nodes;
-  if (static_cast<long>(producers.size()) <= 2 * machine->nodes() / domains + 2) {
-    for (const Share& share : producers) nodes.push_back(share.node);
-    return nodes;
+  std::vector<int> voters;
+  if (static_cast<long>(producers.size()) <= 2 * nodes() / domains + 2) {
+    for (const Share& share : producers) voters.push_back(share.node);
+    return voters;
   }
   const auto count = static_cast<long>(producers.size());
   const long first = domain * count / domains, last = std::max(first + 1, (domain + 1) * count / domains);
-  for (long k = first; k < last; ++k) nodes.push_back(producers[static_cast<std::size_t>(k)].node);
-  return nodes;
+  for (long k = first; k < last; ++k) voters.push_back(producers[static_cast<std::size_t>(k)].node);
+  return voters;
 }
 
 }  // namespace weir

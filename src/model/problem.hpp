@@ -30,11 +30,14 @@ struct PlacementProblem {
   bool stays = false;                           ///< all of a domain's data must stay in the bank
   std::string bank;                             ///< the only one that may be used; empty: any
   int most_per_node = 1;                        ///< domains that one node may aggregate
+  int job_nodes = 0;                            ///< only the first so many nodes may aggregate; 0: all
+
+  [[nodiscard]] int nodes() const noexcept { return job_nodes > 0 ? job_nodes : machine->nodes(); }
 
   /// `most_per_node`, or more when the nodes would not suffice.
   [[nodiscard]] int seats_per_node() const noexcept {
-    const int domains = static_cast<int>(traffic.size()), nodes = machine->nodes();
-    return most_per_node * nodes >= domains ? most_per_node : (domains + nodes - 1) / nodes;
+    const int domains = static_cast<int>(traffic.size());
+    return most_per_node * nodes() >= domains ? most_per_node : (domains + nodes() - 1) / nodes();
   }
   /// Why a bank cannot hold the buffers of a domain of so many bytes; nothing when it can.
   [[nodiscard]] std::optional<std::string> unfit(const Bank& candidate, double domain_bytes) const;

@@ -147,6 +147,8 @@ void each_field(Kept& layout, Visit&& visit) {
   visit(layout.placement.alignment);
   visit(layout.placement.chunk);
   visit(layout.placement.why);
+  visit(layout.placement.details);
+  visit(layout.placement.predicted_s);
   visit(layout.files.files);
   visit(layout.files.group_of);
   visit(layout.segments);

@@ -336,7 +336,7 @@ bool surely_disjoint(std::span<const Footprint> footprints) {
 
 }  // namespace
 
-Layout plan_layout(std::span<const Footprint> footprints, std::span<const std::uint64_t> declaration_hashes,
+Result<Layout> plan_layout(std::span<const Footprint> footprints, std::span<const std::uint64_t> declaration_hashes,
                    const PlanRequest& request) {
   const Demand demand = demand_of(footprints, request.direction, *request.nodes, request.storage);
   Placement placement = request.model->place(demand, request.limits);
@@ -347,6 +347,10 @@ Layout plan_layout(std::span<const Footprint> footprints, std::span<const std::u
     placement.why += " (not direct: pieces of several ranks may overlap)";
   }
   Layout layout = make_layout(footprints, demand, placement, request.files);
+  if (request.machine && placement.mode == Mode::aggregate && request.files.group_of.empty() && !layout.domains.empty())
+    if (Status status = elect_aggregators(layout, footprints, *request.nodes, *request.machine, request.rules);
+        !status.ok())
+      return status;
   Writer content;
   layout.write(content);
   layout.hash = XXH3_64bits_withSeed(declaration_hashes.data(), declaration_hashes.size_bytes(),
@@ -399,7 +403,7 @@ void lay_out(std::vector<RankPlan>& plans, const PlanRequest& request) {
     footprints.push_back(Footprint::of(plan.declaration, footprint_limit(request.nodes->ranks()), request.files));
     hashes.push_back(plan.declaration.hash());
   }
-  const Layout layout = plan_layout(footprints, hashes, request);
+  const Layout layout = plan_layout(footprints, hashes, request).value();
   for (RankPlan& plan : plans) {
     plan.layout = layout;
     if (layout.placement.mode == Mode::aggregate) plan.route = Route::of(plan.declaration, layout);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/aggregator_election.hpp"
 #include "plan/route.hpp"
 
 namespace weir {
@@ -102,10 +103,12 @@ struct PlanRequest {
   StorageTraits storage;
   FileGroups files;
   const PlacementModel* model = nullptr;
+  const Machine* machine = nullptr;  ///< where it is known, its model chooses the aggregators
+  ElectionRules rules;
 };
 
 /// Footprints to layout, with the hash that all ranks share.
-Layout plan_layout(std::span<const Footprint> footprints, std::span<const std::uint64_t> declaration_hashes,
+Result<Layout> plan_layout(std::span<const Footprint> footprints, std::span<const std::uint64_t> declaration_hashes,
                    const PlanRequest& request);
 
 /// The plans of all ranks, made in one process without MPI: the reference for what ranks work out together.

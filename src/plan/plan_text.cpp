@@ -72,7 +72,7 @@ std::string explain_plan(const Layout& layout, const NodeMap& nodes) {
                                  layout.pieces, layout.pieces == 1 ? "" : "s", nodes.ranks(),
                                  nodes.ranks() == 1 ? "" : "s", nodes.nodes(), nodes.nodes() == 1 ? "" : "s");
   text += explain_files(layout, nodes);
-  text += fmt::format("{}\n", layout.placement.why);
+  text += fmt::format("{}\n{}", layout.placement.why, layout.placement.details);
   for (std::size_t d = 0; d < std::min(layout.domains.size(), most_shown); ++d) {
     const Domain& domain = layout.domains[d];
     const std::uint64_t low = layout.cuts[domain.first_window];

@@ -14,7 +14,7 @@
 namespace weir::tools {
 namespace {
 
-constexpr std::array commands{add_info, add_bench};
+constexpr std::array commands{add_info, add_bench, add_plan};
 int exit_code = 0;
 
 constexpr const char* examples = R"(Examples:

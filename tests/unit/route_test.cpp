@@ -47,7 +47,7 @@ Case random_case(std::mt19937_64& random) {
     result.ranks.push_back(sparse(random, at));
     footprints.push_back(Footprint::of(result.ranks.back(), 64));
   }
-  result.layout = plan_layout(footprints, hashes, request);
+  result.layout = plan_layout(footprints, hashes, request).value();
   return result;
 }
 

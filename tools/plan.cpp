@@ -1,0 +1,281 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+
+#include "bench_common.hpp"
+#include "commands.hpp"
+#include "core/errors.hpp"
+#include "core/units.hpp"
+#include "machine/stored.hpp"
+#include "model/explanation.hpp"
+#include "plan/plan.hpp"
+#include "text_table.hpp"
+#include "workload.hpp"
+
+namespace weir::tools {
+namespace {
+
+struct Options {
+  std::string machine;
+  std::string model = "weir";
+  std::string workload;
+  std::vector<std::string> parameters;
+  std::string operation = "write";
+  int nodes = 0;
+  int ranks_per_node = 0;
+  int aggregators = 0;
+  int buffers = 0;
+  std::string buffer_size;
+  std::string bank;
+  std::string persistency = "none";
+  std::vector<std::string> capacities;
+  std::uint64_t seed = 1;
+  bool compare = false;
+  std::string json;
+};
+
+/// What is to be placed, and where the words about it come from.
+struct Case {
+  Machine machine;
+  PlacementProblem problem;
+  int ranks_per_node = 1;
+  std::string about;
+  std::string plan;  ///< the layout in words, for a workload
+};
+
+double bytes_of(const std::string& text, const std::string& option) {
+  const auto bytes = parse_bytes(text);
+  if (!bytes) throw Error{problem(Code::invalid, fmt::format("{} '{}' is not a size", option, text), "write it like 16MiB")};
+  return static_cast<double>(*bytes);
+}
+
+/// `--capacity hbm=32MB`: a machine that is the same but for the size of some banks.
+void change_capacities(Machine& machine, const Options& options) {
+  for (const auto& [name, size] : pairs_of(options.capacities, "--capacity")) {
+    const auto bank = std::ranges::find(machine.banks, name, &Bank::name);
+    if (bank == machine.banks.end())
+      throw Error{problem(Code::invalid, fmt::format("{} has no bank '{}'", machine.name, name),
+                          fmt::format("`weir machine {}` lists them", machine.name))};
+    bank->capacity = {bytes_of(size, "--capacity"), Origin::configured, {}};
+  }
+}
+
+void set_conditions(PlacementProblem& problem, const Options& options) {
+  problem.bank = options.bank;
+  problem.persistency = *parse_persistency(options.persistency);
+  if (options.buffers > 0) problem.buffers = options.buffers;
+  if (!options.buffer_size.empty()) problem.buffer_bytes = bytes_of(options.buffer_size, "--buffer-size");
+}
+
+/// The experiment that a stored machine is known for.
+void use_experiment(Case& made, const Options& options) {
+  if (!made.machine.experiment)
+    throw Error{problem(Code::invalid, fmt::format("nothing is said about what {} shall move", made.machine.name),
+                        "name a workload with --workload")};
+  const Experiment& experiment = *made.machine.experiment;
+  const int nodes = made.problem.nodes();
+  made.ranks_per_node = options.ranks_per_node > 0 ? options.ranks_per_node : experiment.ranks_per_node;
+  std::vector<double> bytes(static_cast<std::size_t>(nodes));
+  std::mt19937_64 random{options.seed};
+  std::uniform_real_distribution<double> any{0, experiment.most_bytes};
+  for (std::size_t rank = 0; rank < bytes.size() * static_cast<std::size_t>(made.ranks_per_node); ++rank)
+    bytes[rank / static_cast<std::size_t>(made.ranks_per_node)] +=
+        experiment.bytes.empty() ? any(random) : rank < experiment.bytes.size() ? experiment.bytes[rank] : 0;
+  made.problem.buffers = experiment.buffers;
+  made.problem.buffer_bytes = experiment.buffer_bytes;
+  made.problem.traffic =
+      traffic_in_order(bytes, std::min(nodes * made.ranks_per_node,
+                                       options.aggregators > 0 ? options.aggregators : experiment.aggregators));
+  made.about = "its experiment";
+}
+
+/// A workload of the benchmark, laid out as the library would.
+void use_workload(Case& made, const Options& options) {
+  const int nodes = made.problem.nodes();
+  made.ranks_per_node = options.ranks_per_node > 0 ? options.ranks_per_node : made.machine.ranks_per_node;
+  const int ranks = nodes * made.ranks_per_node;
+  const bench::Workload workload =
+      bench::make_workload(options.workload, pairs_of(options.parameters, "--parameter"), ranks).value();
+  const NodeMap map = NodeMap::blocks(ranks, made.ranks_per_node);
+  PlanRequest request;
+  request.direction = options.operation == "read" ? Direction::read : Direction::write;
+  request.nodes = &map;
+  request.limits.aggregators = static_cast<std::uint32_t>(options.aggregators);
+  if (options.buffers > 0) request.limits.buffers = static_cast<std::uint32_t>(options.buffers);
+  if (!options.buffer_size.empty())
+    request.limits.buffer_size = static_cast<std::uint64_t>(bytes_of(options.buffer_size, "--buffer-size"));
+  request.limits.mode = PlanLimits::Prefer::aggregate;
+  request.storage.file_system = made.machine.storage.kind;
+  request.storage.local = nodes == 1;
+  if (made.machine.storage.stripe.known()) request.storage.stripe = static_cast<std::uint64_t>(made.machine.storage.stripe.value);
+  const SimpleRule rule;
+  request.model = &rule;
+
+  std::vector<Footprint> footprints;
+  for (int rank = 0; rank < ranks; ++rank)
+    footprints.push_back(Footprint::of(RankDeclaration::of(bench::declaration(workload.part(rank))).value(),
+                                       footprint_limit(ranks)));
+  const Layout layout = plan_layout(footprints, {}, request).value();
+  made.plan = explain_plan(layout, map);
+  made.problem.traffic = traffic_of(layout, footprints, map);
+  made.problem.buffers = static_cast<int>(layout.placement.buffers);
+  made.problem.buffer_bytes = static_cast<double>(layout.placement.buffer_size);
+  made.about = fmt::format("{} {} of {} {}", workload.name, workload.variant, workload.size, workload.unit);
+}
+
+std::unique_ptr<Case> make_case(const Options& options) {
+  auto made = std::make_unique<Case>();
+  made->machine = find_machine(options.machine).value();
+  change_capacities(made->machine, options);
+  made->problem.machine = &made->machine;
+  if (options.nodes > made->machine.nodes())
+    throw Error{problem(Code::invalid, fmt::format("{} has {} nodes, not {}", made->machine.name, made->machine.nodes(),
+                                                   options.nodes),
+                        "ask for fewer with --nodes")};
+  made->problem.job_nodes = options.nodes;
+  options.workload.empty() ? use_experiment(*made, options) : use_workload(*made, options);
+  set_conditions(made->problem, options);
+  return made;
+}
+
+/// Simulated sharing is exact, and takes long where there are very many flows.
+constexpr std::size_t most_simulated_flows = 3000;
+
+bool simulates(const PlacementProblem& problem) {
+  std::size_t flows = 0;
+  for (const DomainTraffic& domain : problem.traffic) flows += domain.producers.size() + 1;
+  return flows <= most_simulated_flows;
+}
+
+struct Outcome {
+  Strategy strategy{};
+  Election election;
+  Prediction prediction;
+};
+
+Outcome carry_out(const Case& made, Strategy strategy, std::uint64_t seed) {
+  const bool simulate = simulates(made.problem);
+  Outcome outcome{strategy, elect(made.problem, strategy, simulate ? Effort::thorough : Effort::quick, seed).value(), {}};
+  outcome.prediction = simulate ? predict_by_sharing(made.problem, outcome.election.places)
+                                : predict_from_loads(made.problem, outcome.election.places);
+  return outcome;
+}
+
+double total_bytes(const PlacementProblem& problem) {
+  double sum = 0;
+  for (const DomainTraffic& domain : problem.traffic) sum += domain.bytes;
+  return sum;
+}
+
+std::string comparison(const Case& made, const std::vector<Outcome>& outcomes) {
+  std::vector<std::vector<std::string>> lines{{"model", "gathering", "storing", "total", "bandwidth", "over greedy"}};
+  for (const Outcome& outcome : outcomes) {
+    const Prediction& p = outcome.prediction;
+    lines.push_back({std::string{name(outcome.strategy)}, format_seconds(p.gather_s), format_seconds(p.store_s),
+                     format_seconds(p.total_s), fmt::format("{:.0f} MB/s", total_bytes(made.problem) / p.total_s / 1e6),
+                     fmt::format("{:.2f}", outcomes.front().prediction.total_s / p.total_s)});
+  }
+  return fmt::format("{} for {}, {} by fair sharing of every link:\n{}", made.machine.name, made.about,
+                     simulates(made.problem) ? "predicted" : "predicted from loads, not", bench::aligned(lines));
+}
+
+nlohmann::ordered_json prediction_json(const Prediction& p) {
+  return {{"gather_s", p.gather_s}, {"store_s", p.store_s}, {"total_s", p.total_s}, {"rounds", p.rounds}};
+}
+
+nlohmann::ordered_json place_json(const Case& made, Place place) {
+  const auto& banks = made.machine.banks;
+  return {{"process", place.node * made.ranks_per_node},
+          {"node", place.node},
+          {"bank", banks.empty() ? "" : banks[static_cast<std::size_t>(place.bank)].name}};
+}
+
+nlohmann::ordered_json json_of(const Case& made, const std::vector<Outcome>& outcomes) {
+  const Outcome& main = outcomes.back();
+  nlohmann::ordered_json json{{"machine", made.machine.name},
+                              {"model", name(main.strategy)},
+                              {"workload", made.about},
+                              {"nodes", made.problem.nodes()},
+                              {"ranks_per_node", made.ranks_per_node},
+                              {"buffers", made.problem.buffers},
+                              {"buffer_bytes", made.problem.buffer_bytes},
+                              {"costs", nlohmann::ordered_json::array()}};
+  for (const Candidate& candidate : main.election.candidates) {
+    auto entry = place_json(made, candidate.place);
+    entry["domain"] = candidate.domain;
+    entry["seconds"] = candidate.cost_s;
+    entry["chosen"] = main.election.places[static_cast<std::size_t>(candidate.domain)] == candidate.place;
+    if (!candidate.unfit.empty()) entry["unfit"] = candidate.unfit;
+    json["costs"].push_back(std::move(entry));
+  }
+  for (std::size_t d = 0; d < main.election.places.size(); ++d) {
+    auto entry = place_json(made, main.election.places[d]);
+    entry["domain"] = d;
+    entry["bytes"] = made.problem.traffic[d].bytes;
+    json["aggregators"].push_back(std::move(entry));
+  }
+  json["chosen"] = place_json(made, main.election.places.front());
+  for (const auto& [link, bytes] : bytes_by_link_class(made.problem, main.election.places)) json["link_bytes"][link] = bytes;
+  json["prediction"] = prediction_json(main.prediction);
+  if (outcomes.size() > 1)
+    for (const Outcome& outcome : outcomes)
+      json["comparison"].push_back({{"model", name(outcome.strategy)}, {"prediction", prediction_json(outcome.prediction)}});
+  return json;
+}
+
+void run(const Options& options) {
+  const std::unique_ptr<Case> made = make_case(options);
+  const Strategy chosen = parse_strategy(options.model).value();
+  std::vector<Outcome> outcomes;
+  if (options.compare)
+    for (const Strategy strategy : strategies)
+      if (strategy != chosen) outcomes.push_back(carry_out(*made, strategy, options.seed));
+  outcomes.push_back(carry_out(*made, chosen, options.seed));
+  std::string text = made->plan + explain_election(made->problem, chosen, outcomes.back().election, outcomes.back().prediction);
+  if (options.compare) text += "\n" + comparison(*made, outcomes);
+  print_results(options.json, text, json_of(*made, outcomes));
+}
+
+}  // namespace
+
+void add_plan(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("plan", "where a machine would aggregate, and why; needs no MPI job");
+  const auto options = std::make_shared<Options>();
+  const auto add = [&](const std::string& name, auto& value, const std::string& meaning) {
+    return command->add_option(name, value, meaning)->capture_default_str();
+  };
+  std::vector<std::string> models, workloads;
+  for (const Strategy strategy : strategies) models.emplace_back(name(strategy));
+  for (const auto& kind : bench::workload_table()) workloads.push_back(kind.name);
+  add("--machine", options->machine, "a stored machine's name, a description file, or a short text")->required();
+  add("--model", options->model, "what decides")->check(CLI::IsMember(models));
+  add("--workload", options->workload, "what is moved; the machine's own experiment when not given")
+      ->check(CLI::IsMember(workloads));
+  add("--parameter", options->parameters, "of the workload, name=value as for `weir bench`; may be repeated")->take_all();
+  add("--operation", options->operation, "write or read")->check(CLI::IsMember({"write", "read"}));
+  add("--nodes", options->nodes, "nodes of the job, the machine's first ones; 0: all")->check(CLI::Range(0, 1 << 24));
+  add("--ranks-per-node", options->ranks_per_node, "0: as the machine says")->check(CLI::Range(0, 4096));
+  add("--aggregators", options->aggregators, "0: chosen")->check(CLI::Range(0, 1 << 20));
+  add("--buffers", options->buffers, "of an aggregator; 0: chosen")->check(CLI::Range(0, 16));
+  add("--buffer-size", options->buffer_size, "of one buffer; chosen when not given");
+  add("--bank", options->bank, "the memory bank to use, by name or kind; any when not given");
+  add("--persistency", options->persistency, "that the bank must have at least")
+      ->check(CLI::IsMember({"none", "process", "job", "permanent"}));
+  add("--capacity", options->capacities, "another size of a bank, name=size; may be repeated")->take_all();
+  add("--seed", options->seed, "of random sizes and of the model 'random'");
+  command->add_flag("--compare", options->compare, "all models side by side");
+  add("--json", options->json, json_meaning);
+  command->footer(R"(Models: greedy (lowest node), shortest and longest (way to the storage), random, tapioca and ma-tapioca
+(the papers' cost models), weir (traffic of all aggregators on every link).
+
+Examples:
+  weir plan --machine toy --model ma-tapioca
+  weir plan --machine toy --model ma-tapioca --capacity hbm=32MB
+  weir plan --machine mira-512 --compare
+  weir plan --machine theta --nodes 1024 --ranks-per-node 16 --workload hacc --parameter particles=25000)");
+  command->callback([options] { telling_errors([&] { run(*options); }); });
+}
+
+}  // namespace weir::tools

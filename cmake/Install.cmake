@@ -15,6 +15,7 @@ endif()
 set_target_properties(${weir_installed} PROPERTIES INSTALL_RPATH "$ORIGIN")
 install(TARGETS ${weir_installed} EXPORT weir LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/weir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${weir_machines} DESTINATION ${CMAKE_INSTALL_DATADIR}/weir/machines)
 install(EXPORT weir NAMESPACE weir:: FILE weirTargets.cmake DESTINATION ${weir_package_dir})
 
 configure_package_config_file(cmake/weirConfig.cmake.in ${CMAKE_BINARY_DIR}/cmake/weirConfig.cmake

@@ -3,9 +3,18 @@
 #include <fmt/format.h>
 
 namespace weir {
+namespace {
+
+LinkClass named(std::string_view name, LinkClass link) {
+  link.name = name;
+  return link;
+}
+
+}  // namespace
 
 DragonflyTopology::DragonflyTopology(Shape shape, LinkClass node, LinkClass row, LinkClass column, LinkClass global)
-    : Topology{{std::move(node), std::move(row), std::move(column), std::move(global)}},
+    : Topology{{named("node", std::move(node)), named("row", std::move(row)), named("column", std::move(column)),
+                named("global", std::move(global))}},
       shape_{shape},
       first_row_{2 * nodes()},
       first_column_{first_row_ + routers() * shape.columns},

@@ -17,7 +17,7 @@ class DragonflyTopology : public Topology {
 
     bool operator==(const Shape&) const = default;
   };
-  /// Classes: node to router, row, column, between groups.
+  /// Classes: node to router, row, column, between groups; they are named `node`, `row`, `column` and `global`.
   DragonflyTopology(Shape shape, LinkClass node, LinkClass row, LinkClass column, LinkClass global);
 
   [[nodiscard]] std::string_view kind() const noexcept override { return "dragonfly"; }

@@ -1,6 +1,7 @@
 #include "machine/figure.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <charconv>
@@ -12,16 +13,21 @@ namespace {
 
 constexpr std::array origin_names{"assumed", "document", "configured", "system", "measured"};
 
+/// Small units are a whole number to divide by, so that "100 ns" is exactly 1e-7.
 struct Scale {
   std::string_view name;
   double factor;
+  double divisor = 1;
+
+  [[nodiscard]] double to_si(double number) const { return number * factor / divisor; }
+  [[nodiscard]] double from_si(double value) const { return value / factor * divisor; }
 };
 // The names that are written stand first, largest first.
 constexpr std::array byte_scales{Scale{"PB", 1e15},           Scale{"TB", 1e12},           Scale{"GB", 1e9},
                                  Scale{"MB", 1e6},            Scale{"kB", 1e3},            Scale{"B", 1},
                                  Scale{"TiB", 1099511627776}, Scale{"GiB", 1073741824},    Scale{"MiB", 1048576},
                                  Scale{"KiB", 1024},          Scale{"KB", 1e3}};
-constexpr std::array time_scales{Scale{"s", 1}, Scale{"ms", 1e-3}, Scale{"us", 1e-6}, Scale{"ns", 1e-9}};
+constexpr std::array time_scales{Scale{"s", 1}, Scale{"ms", 1, 1e3}, Scale{"us", 1, 1e6}, Scale{"ns", 1, 1e9}};
 
 std::span<const Scale> scales_of(Unit unit) {
   if (unit == Unit::seconds) return time_scales;
@@ -43,6 +49,7 @@ std::optional<double> parse_amount(std::string_view text, Unit unit, std::string
     why = fmt::format("'{}' {}; write it like '{}'", text, what, example_of(unit));
     return std::optional<double>{};
   };
+  if (text == "unknown") return 0;
   double number = 0;
   const char* const end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, number);
@@ -58,7 +65,7 @@ std::optional<double> parse_amount(std::string_view text, Unit unit, std::string
       return wrong("is not a number of bytes per second");
   }
   for (const Scale& scale : scales_of(unit))
-    if (rest == scale.name) return number * scale.factor;
+    if (rest == scale.name) return scale.to_si(number);
   return wrong(rest.empty() ? "has no unit" : "has an unknown unit");
 }
 
@@ -78,25 +85,25 @@ std::string format_figure(double value, Unit unit) {
   const std::span<const Scale> scales = scales_of(unit).first(unit == Unit::seconds ? 4 : 6);
   const Scale& smallest = unit == Unit::seconds ? scales.front() : scales.back();
   for (const Scale& scale : scales)
-    if (value >= scale.factor) {
-      std::string text = fmt::format("{}", value / scale.factor);
+    if (value >= scale.to_si(1)) {
+      const std::string text = fmt::format("{:.12g}", scale.from_si(value));
       double again = 0;
       std::from_chars(text.data(), text.data() + text.size(), again);
-      if (text.find('e') == std::string::npos && text.size() <= 12 && again * scale.factor == value)
+      if (text.find('e') == std::string::npos && scale.to_si(again) == value)
         return fmt::format("{} {}{}", text, scale.name, per);
     }
   return fmt::format("{} {}{}", value, smallest.name, per);
 }
 
 std::string format_figure(double value, Unit unit, Origin origin, std::string_view note) {
-  if (value <= 0) return "unknown";
+  if (value <= 0 && origin == Origin::assumed && note.empty()) return "unknown";
   return fmt::format("{} ({}{}{})", format_figure(value, unit), name(origin), note.empty() ? "" : ": ", note);
 }
 
 std::optional<ParsedFigure> parse_figure(std::string_view text, Unit unit, std::string& why) {
   ParsedFigure figure;
   text = trimmed(text);
-  if (const auto open = text.find('('); open != std::string_view::npos) {
+  if (const std::size_t open = text.find('('); open != std::string_view::npos) {
     if (!text.ends_with(')')) return why = fmt::format("'{}' has an opening ( and no closing one", text), std::nullopt;
     std::string_view source = text.substr(open + 1, text.size() - open - 2);
     if (const auto colon = source.find(':'); colon != std::string_view::npos) {
@@ -111,6 +118,7 @@ std::optional<ParsedFigure> parse_figure(std::string_view text, Unit unit, std::
   }
   const std::optional<double> value = parse_amount(text, unit, why);
   if (!value) return {};
+  if (text == "unknown" && !figure.origin) figure.origin = Origin::assumed;
   figure.value = *value;
   return figure;
 }

@@ -31,7 +31,7 @@ using Bandwidth = Figure<Unit::bytes_per_second>;
 
 /// "2 GB/s", "1.5 us", "16 GB", "unknown": reading it again gives the same number. Powers of 1000.
 std::string format_figure(double value, Unit unit);
-/// "2 GB/s (document: TAPIOCA 2016)"
+/// "2 GB/s (document: TAPIOCA 2016)", "unknown (system: no permission)"
 std::string format_figure(double value, Unit unit, Origin origin, std::string_view note);
 template <Unit unit>
 std::string format_figure(const Figure<unit>& figure) {
@@ -40,7 +40,7 @@ std::string format_figure(const Figure<unit>& figure) {
 
 struct ParsedFigure {
   double value = 0;
-  std::optional<Origin> origin;
+  std::optional<Origin> origin;  ///< nothing where the text names none
   std::string note;
 };
 /// Reads what `format_figure` writes; also KiB to TiB, and "GBps". `why` says what is wrong when nothing is returned.

@@ -15,7 +15,10 @@ double Topology::bandwidth(int from, int to) const {
   std::vector<int> links;
   route(from, to, links);
   double least = std::numeric_limits<double>::infinity();
-  for (const int link : links) least = std::min(least, classes_[static_cast<std::size_t>(class_of(link))].bandwidth.value);
+  for (const int link : links) {
+    const Bandwidth& bandwidth = classes_[static_cast<std::size_t>(class_of(link))].bandwidth;
+    if (bandwidth.known()) least = std::min(least, bandwidth.value);
+  }
   return least;
 }
 

@@ -38,7 +38,8 @@ class Topology {
   /// What distinguishes it from others of its kind, as `key = value` lines of a description file.
   [[nodiscard]] virtual std::vector<std::pair<std::string, std::string>> parameters() const = 0;
 
-  /// What the route from one node to another carries at most, alone, and how long an empty message takes.
+  /// What the route from one node to another carries at most, alone, infinite where nothing is known; and how long an
+  /// empty message takes.
   [[nodiscard]] double bandwidth(int from, int to) const;
   [[nodiscard]] double latency(int from, int to) const;
 

@@ -1,0 +1,13 @@
+# cmake -DDIRECTORY=machines -DOUTPUT=file.cpp -P EmbedMachines.cmake: the descriptions as a table in C++.
+file(GLOB files ${DIRECTORY}/*.toml)
+list(SORT files)
+set(code "#include <array>\n\n#include \"machine/stored.hpp\"\n\nnamespace weir {\n")
+string(APPEND code "namespace {\n\nconstexpr std::array machines{\n")
+foreach(file IN LISTS files)
+  get_filename_component(name ${file} NAME_WE)
+  file(READ ${file} text)
+  string(APPEND code "    StoredMachine{\"${name}\", R\"toml(${text})toml\"},\n")
+endforeach()
+string(APPEND code "};\n\n}  // namespace\n\n")
+string(APPEND code "std::span<const StoredMachine> stored_machines() { return machines; }\n\n}  // namespace weir\n")
+file(WRITE ${OUTPUT} "${code}")

@@ -11,14 +11,16 @@
 // are placed one after another, largest first, where they raise the sum least, and moved again while that lowers it. The
 // results, and those of the other strategies improved in the same way, are compared by predicted time, and the best wins.
 //
-// Limitations: routes are the topology's own, static; producers beyond `most_producers` a domain are sampled while
-// searching; a place is moved alone, never two at once.
+// Limitations: routes are the topology's own, static; where a quick answer is wanted, few producers of a domain stand for
+// all, and few nodes are considered.
 namespace weir {
 namespace {
 
-constexpr std::size_t most_producers = 64;
 constexpr std::size_t most_candidates = 24;
+constexpr std::size_t fewest_candidates = 6;
 constexpr int most_sweeps = 4;
+// A quick search follows about so many routes.
+constexpr std::size_t quick_routes = 60'000;
 // Simulated sharing is for problems with at most so many flows, and climbing by it for so many simulations.
 constexpr std::size_t most_climb_flows = 400;
 constexpr int most_simulations = 2000;
@@ -32,25 +34,23 @@ double weight(double x) {
 
 class Search {
  public:
-  explicit Search(const PlacementProblem& problem)
+  Search(const PlacementProblem& problem, std::size_t candidates, int sweeps)
       : problem_{problem},
         machine_{*problem.machine},
+        most_candidates_{candidates},
+        sweeps_{sweeps},
         seats_(problem.seats_per_node()),
         load_(static_cast<std::size_t>(resources(machine_))),
-        added_(load_.size()),
-        inverse_(load_.size()) {
-    for (std::size_t r = 0; r < inverse_.size(); ++r) {
-      const double bandwidth = resource_bandwidth(machine_, static_cast<int>(r));
-      inverse_[r] = bandwidth == std::numeric_limits<double>::infinity() ? 0 : 1 / bandwidth;
-    }
-    double bytes = 0;
+        added_(load_.size()) {
+    double bytes = 0, slowest = std::numeric_limits<double>::infinity();
     for (const DomainTraffic& domain : problem.traffic) {
-      sample(domain);
       banks_.push_back(std::max(0, fastest_bank(problem, domain.bytes)));
       bytes += domain.bytes;
     }
+    for (const LinkClass& each : machine_.topology->classes())
+      if (each.bandwidth.known()) slowest = std::min(slowest, each.bandwidth.value);
     // Times are compared with that of an average domain on one link, so that powers neither vanish nor overflow.
-    const double typical = *std::ranges::max_element(inverse_) * bytes / static_cast<double>(problem.traffic.size());
+    const double typical = bytes / static_cast<double>(problem.traffic.size()) / slowest;
     scale_ = typical > 0 ? 1 / typical : 1;
     gather_candidates();
   }
@@ -81,22 +81,10 @@ class Search {
   [[nodiscard]] int seats() const { return seats_; }
 
  private:
-  void sample(const DomainTraffic& domain) {
-    const std::size_t stride = (domain.producers.size() + most_producers - 1) / most_producers;
-    auto& shares = shares_.emplace_back();
-    double sum = 0;
-    for (std::size_t k = 0; k < domain.producers.size(); k += stride) {
-      shares.push_back(domain.producers[k]);
-      sum += shares.back().bytes;
-    }
-    if (stride > 1 && sum > 0)
-      for (Share& share : shares) share.bytes *= domain.bytes / sum;
-  }
-
   /// All nodes of a small machine; otherwise some of those that elect, and of those next to their gateways.
   void gather_candidates() {
     std::vector<std::vector<int>> near_storage(static_cast<std::size_t>(machine_.groups()));
-    const bool all = static_cast<std::size_t>(problem_.nodes()) <= most_candidates;
+    const bool all = static_cast<std::size_t>(problem_.nodes()) <= most_candidates_;
     for (std::size_t d = 0; d < problem_.traffic.size(); ++d) {
       std::vector<int> nodes;
       if (all) {
@@ -104,12 +92,12 @@ class Search {
         std::iota(nodes.begin(), nodes.end(), 0);
       } else {
         const std::vector<int> voters = problem_.electorate(static_cast<int>(d));
-        const std::size_t stride = std::max<std::size_t>(1, voters.size() * 3 / (2 * most_candidates));
+        const std::size_t stride = std::max<std::size_t>(1, voters.size() * 3 / (2 * most_candidates_));
         for (std::size_t k = 0; k < voters.size(); k += stride) nodes.push_back(voters[k]);
         const int group = voters[voters.size() / 2] / machine_.group_size();
         const auto& near = nearest_storage(group, near_storage[static_cast<std::size_t>(group)]);
         // Domains of one group begin at different ones of its nodes next to the gateway.
-        for (std::size_t k = 0; k < std::min(near.size(), most_candidates / 3); ++k)
+        for (std::size_t k = 0; k < std::min(near.size(), most_candidates_ / 3); ++k)
           nodes.push_back(near[(k + 3 * d) % near.size()]);
         std::ranges::sort(nodes);
         nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
@@ -143,7 +131,7 @@ class Search {
       }
       path_.clear();
     };
-    for (const Share& share : shares_[domain]) {
+    for (const Share& share : problem_.traffic[domain].producers) {
       route_gather(machine_, share.node, place, path_);
       add(share.bytes);
     }
@@ -166,7 +154,8 @@ class Search {
     double sum = 0;
     for (const int resource : touched_) {
       const auto r = static_cast<std::size_t>(resource);
-      const double before = load_[r] * inverse_[r] * scale_, after = (load_[r] + added_[r]) * inverse_[r] * scale_;
+      const double rate = scale_ / resource_bandwidth(machine_, resource);
+      const double before = load_[r] * rate, after = (load_[r] + added_[r]) * rate;
       sum += weight(after) - weight(before);
       added_[r] = 0;
     }
@@ -191,7 +180,7 @@ class Search {
   }
 
   Places sweep(Places places) {
-    for (int round = 0; round < most_sweeps; ++round) {
+    for (int round = 0; round < sweeps_; ++round) {
       bool moved = false;
       for (std::size_t d = 0; d < places.size(); ++d) {
         put(d, places[d], -1);
@@ -207,10 +196,11 @@ class Search {
 
   const PlacementProblem& problem_;
   const Machine& machine_;
+  std::size_t most_candidates_;
+  int sweeps_;
   int seats_;
-  std::vector<double> load_, added_, inverse_;
+  std::vector<double> load_, added_;
   std::vector<int> taken_, touched_, path_;
-  std::vector<std::vector<Share>> shares_;
   std::vector<std::vector<int>> candidates_;
   std::vector<int> banks_;
   double scale_ = 1;
@@ -253,8 +243,13 @@ void climb(const PlacementProblem& problem, const Search& search, Finalist& fina
 
 }  // namespace
 
-Result<Places> place_by_contention(const PlacementProblem& problem, Effort effort) {
-  Search search{problem};
+Result<Places> place_by_contention(const PlacementProblem& given, Effort effort) {
+  const std::size_t each = std::max<std::size_t>(1, quick_routes / (3 * given.traffic.size()));
+  const std::size_t candidates =
+      effort == Effort::quick ? std::clamp(each / 16, fewest_candidates, most_candidates) : most_candidates;
+  const PlacementProblem problem{
+      given, effort == Effort::quick ? thinned(given.traffic, std::max<std::size_t>(2, each / candidates)) : given.traffic};
+  Search search{problem, candidates, effort == Effort::quick ? 1 : most_sweeps};
   std::vector<Places> found{search.build()};
   for (const Strategy other : {Strategy::greedy, Strategy::shortest_path, Strategy::longest_path, Strategy::random,
                                Strategy::tapioca, Strategy::ma_tapioca}) {

@@ -15,6 +15,8 @@ constexpr std::array strategy_names{"greedy", "shortest", "longest", "random", "
 constexpr std::size_t most_candidates = 4096;  // that are kept for an explanation
 // An election among more nodes than this goes in two rounds: among some of them, then around the winner.
 constexpr std::size_t most_voters = 64;
+// Of more producers than this every few-th stands for its neighbours.
+constexpr std::size_t most_producers = 64;
 
 /// Tells how many domains each node has taken on.
 class Seats {
@@ -132,10 +134,11 @@ Result<Election> elect(const PlacementProblem& problem, Strategy strategy, Effor
     election.places = std::move(*places);
     return election;
   }
+  const PlacementProblem thin{problem, thinned(problem.traffic, most_producers)};
   const TapiocaModel tapioca;
   const MaTapiocaModel ma_tapioca;
   const CostModel& model = strategy == Strategy::tapioca ? static_cast<const CostModel&>(tapioca) : ma_tapioca;
-  Ballot ballot{problem, model, election};
+  Ballot ballot{thin, model, election};
   Seats seats{problem};
   std::mt19937_64 random{seed};
   for (int d = 0; d < static_cast<int>(problem.traffic.size()); ++d) {

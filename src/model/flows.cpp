@@ -40,21 +40,34 @@ Prediction composed(const PlacementProblem& problem, const Places& places, doubl
   return prediction;
 }
 
+/// What each resource has to carry, and which ones carry anything.
 struct Loads {
   std::vector<double> bytes;
+  std::vector<int> touched;
+
+  explicit Loads(const Machine& machine) : bytes(static_cast<std::size_t>(resources(machine))) {}
   void add(const std::vector<Flow>& flows) {
     for (const Flow& flow : flows)
-      for (const int resource : flow.resources) bytes[static_cast<std::size_t>(resource)] += flow.bytes;
+      for (const int resource : flow.resources) {
+        double& here = bytes[static_cast<std::size_t>(resource)];
+        if (here == 0) touched.push_back(resource);
+        here += flow.bytes;
+      }
   }
   [[nodiscard]] double busiest_s(const Machine& machine, int& which) const {
     double most = 0;
-    for (std::size_t r = 0; r < bytes.size(); ++r)
-      if (bytes[r] > 0)
-        if (const double time = bytes[r] / resource_bandwidth(machine, static_cast<int>(r)); time > most) {
-          most = time;
-          which = static_cast<int>(r);
-        }
+    for (const int resource : touched) {
+      const double time = bytes[static_cast<std::size_t>(resource)] / resource_bandwidth(machine, resource);
+      if (time > most) {
+        most = time;
+        which = resource;
+      }
+    }
     return most;
+  }
+  void clear() {
+    for (const int resource : touched) bytes[static_cast<std::size_t>(resource)] = 0;
+    touched.clear();
   }
 };
 
@@ -116,15 +129,15 @@ FlowSet FlowSet::of(const PlacementProblem& problem, const Places& places) {
 Prediction predict_from_loads(const PlacementProblem& problem, const Places& places) {
   const Machine& machine = *problem.machine;
   const FlowSet flows = FlowSet::of(problem, places);
-  const auto count = static_cast<std::size_t>(resources(machine));
-  Loads gather{std::vector<double>(count)}, store{std::vector<double>(count)};
-  gather.add(flows.gather);
-  store.add(flows.store);
+  Loads loads{machine};
   int which = -1;
-  const double gather_s = gather.busiest_s(machine, which) + longest_latency(flows.gather);
-  const double store_s = store.busiest_s(machine, which) + longest_latency(flows.store);
-  for (std::size_t r = 0; r < count; ++r) gather.bytes[r] += store.bytes[r];
-  const double both_s = gather.busiest_s(machine, which);
+  loads.add(flows.store);
+  const double store_s = loads.busiest_s(machine, which) + longest_latency(flows.store);
+  loads.clear();
+  loads.add(flows.gather);
+  const double gather_s = loads.busiest_s(machine, which) + longest_latency(flows.gather);
+  loads.add(flows.store);
+  const double both_s = loads.busiest_s(machine, which);
   Prediction prediction = composed(problem, places, gather_s, store_s, both_s);
   prediction.bottleneck = which;
   return prediction;

@@ -4,7 +4,7 @@
 
 namespace weir {
 
-std::optional<std::string> PlacementProblem::unfit(const Bank& candidate, double domain_bytes) const {
+std::optional<std::string> PlacementConditions::unfit(const Bank& candidate, double domain_bytes) const {
   if (!bank.empty() && candidate.name != bank && candidate.kind != bank)
     return fmt::format("'{}' is asked for", bank);
   if (candidate.persistency < persistency)
@@ -16,7 +16,7 @@ std::optional<std::string> PlacementProblem::unfit(const Bank& candidate, double
   return {};
 }
 
-std::vector<int> PlacementProblem::fitting_banks(double domain_bytes) const {
+std::vector<int> PlacementConditions::fitting_banks(double domain_bytes) const {
   std::vector<int> fitting;
   for (std::size_t b = 0; b < machine->banks.size(); ++b)
     if (!unfit(machine->banks[b], domain_bytes)) fitting.push_back(static_cast<int>(b));

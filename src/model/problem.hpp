@@ -20,10 +20,9 @@ struct Place {
 /// By domain.
 using Places = std::vector<Place>;
 
-/// What has to be placed, and under which conditions.
-struct PlacementProblem {
+/// Under which conditions aggregation buffers are placed.
+struct PlacementConditions {
   const Machine* machine = nullptr;
-  Traffic traffic;
   int buffers = 2;
   double buffer_bytes = 16e6;
   Persistency persistency = Persistency::none;  ///< at least
@@ -33,16 +32,22 @@ struct PlacementProblem {
   int job_nodes = 0;                            ///< only the first so many nodes may aggregate; 0: all
 
   [[nodiscard]] int nodes() const noexcept { return job_nodes > 0 ? job_nodes : machine->nodes(); }
+  /// Why a bank cannot hold the buffers of a domain of so many bytes; nothing when it can.
+  [[nodiscard]] std::optional<std::string> unfit(const Bank& candidate, double domain_bytes) const;
+  /// The banks that can, in the machine's order.
+  [[nodiscard]] std::vector<int> fitting_banks(double domain_bytes) const;
+};
+
+/// What has to be placed.
+struct PlacementProblem : PlacementConditions {
+  Traffic traffic;
+
 
   /// `most_per_node`, or more when the nodes would not suffice.
   [[nodiscard]] int seats_per_node() const noexcept {
     const int domains = static_cast<int>(traffic.size());
     return most_per_node * nodes() >= domains ? most_per_node : (domains + nodes() - 1) / nodes();
   }
-  /// Why a bank cannot hold the buffers of a domain of so many bytes; nothing when it can.
-  [[nodiscard]] std::optional<std::string> unfit(const Bank& candidate, double domain_bytes) const;
-  /// The banks that can, in the machine's order.
-  [[nodiscard]] std::vector<int> fitting_banks(double domain_bytes) const;
   /// The nodes among which a domain's aggregator is elected: those with its data, or, when most domains have data
   /// from most nodes, an equal share of them.
   [[nodiscard]] std::vector<int> electorate(int domain) const;

@@ -38,6 +38,23 @@ Traffic traffic_in_order(std::span<const double> node_bytes, int domains) {
   return traffic;
 }
 
+Traffic thinned(const Traffic& traffic, std::size_t most_producers) {
+  Traffic thin(traffic.size());
+  for (std::size_t d = 0; d < traffic.size(); ++d) {
+    const auto& all = traffic[d].producers;
+    const std::size_t stride = (all.size() + most_producers - 1) / most_producers;
+    double sum = 0;
+    for (std::size_t k = d % stride; k < all.size(); k += stride) {
+      thin[d].producers.push_back(all[k]);
+      sum += all[k].bytes;
+    }
+    thin[d].bytes = traffic[d].bytes;
+    if (stride > 1 && sum > 0)
+      for (Share& share : thin[d].producers) share.bytes *= traffic[d].bytes / sum;
+  }
+  return thin;
+}
+
 Traffic traffic_spread(std::span<const double> node_bytes, int domains) {
   Traffic traffic(static_cast<std::size_t>(domains));
   for (DomainTraffic& domain : traffic)

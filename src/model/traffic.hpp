@@ -25,4 +25,8 @@ Traffic traffic_in_order(std::span<const double> node_bytes, int domains);
 /// Every node's data is spread evenly over the whole file.
 Traffic traffic_spread(std::span<const double> node_bytes, int domains);
 
+/// The same with at most so many producers a domain: every few-th stands for its neighbours. What models look at must not
+/// grow with aggregators times nodes.
+Traffic thinned(const Traffic& traffic, std::size_t most_producers);
+
 }  // namespace weir

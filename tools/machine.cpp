@@ -42,13 +42,14 @@ Status save(const Machine& machine, const std::string& path) {
 
 Status list(bool json) {
   nlohmann::ordered_json entries = nlohmann::ordered_json::array();
+  if (!json) fmt::print("{:<12} {:>7}  {:<10} about\n", "name", "nodes", "topology");
   for (const StoredMachine& stored : stored_machines()) {
     Result<Machine> machine = stored_machine(stored.name);
     if (!machine) return machine.status();
     if (json)
       entries.push_back({{"name", stored.name}, {"nodes", machine->nodes()}, {"about", machine->about}});
     else
-      fmt::print("{:<12} {:>6} nodes  {:<10} {}\n", stored.name, machine->nodes(), machine->topology->kind(),
+      fmt::print("{:<12} {:>7}  {:<10} {}\n", stored.name, machine->nodes(), machine->topology->kind(),
                  machine->about);
   }
   if (json) fmt::print("{}\n", entries.dump(2));

@@ -229,11 +229,10 @@ TEST(Description, texts_with_any_letters_survive) {
 TEST(Description, truncated_and_changed_texts_never_crash) {
   std::mt19937 random{3};
   for (const StoredMachine& stored : stored_machines()) {
-    if (stored.name == "tofud") continue;
     for (int k = 0; k < 120; ++k) {
       std::string text{stored.text.substr(0, random() % stored.text.size())};
-      if (const Result<Machine> cut = read_machine(text, "cut.toml"); !cut)
-        EXPECT_FALSE(cut.status().message().empty());
+      const Result<Machine> cut = read_machine(text, "cut.toml");
+      EXPECT_EQ(cut.ok(), cut.status().message().empty());
       text = stored.text;
       for (unsigned changes = random() % 4; changes > 0; --changes)
         text[random() % text.size()] = static_cast<char>(random() % 256);

@@ -1,7 +1,8 @@
 #!/bin/sh
-# machine.sh WEIR: what `weir machine` prints, saves and refuses.
+# machine.sh WEIR PAGE: what `weir machine` prints, saves and refuses, and that the examples of PAGE can be used.
 set -eu
 weir=$1
+page=$2
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 . "$(dirname "$0")/checks.sh"
@@ -49,6 +50,19 @@ runs 0 "$weir" machine 'tree (4+4)+2 bank dram 64GB' --json
 says out '"kind": "tree"'
 says out '"origin": "configured"'
 
+sed -n '/^```toml$/,/^```$/p' "$page" | grep -v '^```' >example.toml
+runs 0 "$weir" machine example.toml
+says out "512 nodes with 16 ranks each"
+sed 's/^shape/shap/' example.toml >mine.toml
+runs 2 "$weir" machine mine.toml
+while read -r line; do says "$page" "$line"; done <err
+runs 0 "$weir" machine $(sed -n '/^torus .*ranks 16$/,/^```$/p' "$page" | grep -v '^```')
+says out "20 GB/s (configured)"
+for topology in $(sed -n 's/^| `\([a-z]* [^`]*\)`.*/\1/p' "$page" | grep -E '^(mesh|torus|dragonfly|fattree|flat|tree) ' | tr ' ' '~'); do
+  runs 0 "$weir" machine $(echo "$topology" | tr '~' ' ')
+done
+for name in $stored; do grep -q "^| \`$name\` |" "$page" || fail "$name is not on the page"; done
+
 printf 'SwitchName=top Switches=s[0-1]\nSwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-5,9]\n' >topology.conf
 runs 0 "$weir" machine topology.conf
 says out "7 nodes"
@@ -66,6 +80,8 @@ runs 2 "$weir" machine bad.toml
 says err "bad.toml:4:13: 0 for 'shape'"
 head -c 4000 /dev/urandom >noise.toml
 runs 2 "$weir" machine noise.toml
+runs 2 "$weir" machine /dev/zero
+says err "larger than"
 
 runs 2 "$weir" machine mria
 says err "did you mean 'mira'?"

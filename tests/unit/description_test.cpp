@@ -124,6 +124,8 @@ TEST(Description, malformed_topologies_are_refused_with_their_place) {
       {grid("shape = [4]\nlinks = 3\n"), "5:9", "'links' in [topology] is a whole number"},
       {grid("shape = [4]\nlinks = {}\n"), "5:9", "no class in [topology.links]"},
       {grid("shape = [4]\n[topology.links]\nlink = 3\n"), "6:1", "'link' in [topology.links] is not a class"},
+      {grid("shape = [4]\n[topology.links.'']\n"), "5:", "'' in [topology.links] cannot be a name"},
+      {grid("shape = [4]\n[topology.links.'\"']\n"), "5:", "cannot be a name"},
       {grid("shape = [4]\n[topology.links.a]\n[topology.links.b]\n"), "5:", "2 classes of links where all links are"},
       {grid("shape = [4]\n[topology.links.a]\n[topology.links.a]\n"), "6:", ""},
       {grid("shape = [4]\n[topology.links.a]\nbandwith = '1 GB/s'\n"), "6:1", "did you mean 'bandwidth'?"},

@@ -243,6 +243,36 @@ TEST(Description, truncated_and_changed_texts_never_crash) {
   }
 }
 
+TEST(Description, other_numbers_and_words_in_any_place_never_crash) {
+  const std::vector<std::string> words{"99999999999999999999",
+                                       "2147483647",
+                                       "-1",
+                                       "0",
+                                       "1e999",
+                                       "nan",
+                                       "true",
+                                       "[[",
+                                       "]",
+                                       "{}",
+                                       "''",
+                                       "\"x\"",
+                                       "=",
+                                       ".",
+                                       "\n",
+                                       "16777216"};
+  std::mt19937 random{6};
+  for (const StoredMachine& stored : stored_machines())
+    for (int k = 0; k < 150; ++k) {
+      std::string text{stored.text};
+      const std::size_t at = text.find_first_of("0123456789[\"", random() % text.size());
+      if (at == std::string::npos) continue;
+      const std::size_t end = std::min(text.find_first_not_of("0123456789", at), text.size());
+      text.replace(at, std::max<std::size_t>(end - at, 1), words[random() % words.size()]);
+      const Result<Machine> machine = read_machine(text, "changed.toml");
+      EXPECT_EQ(machine.ok(), machine.status().message().empty());
+    }
+}
+
 TEST(Description, random_bytes_never_crash) {
   std::mt19937 random{4};
   const std::string_view letters = "[]{}=\"'.,#\n\\ 0123456789-+_aeintopolgyknd\xff";

@@ -7,6 +7,7 @@
 namespace weir::tools {
 
 void add_info(CLI::App& program);
+void add_machine(CLI::App& program);
 void add_bench(CLI::App& program);
 void add_plan(CLI::App& program);
 

@@ -37,6 +37,11 @@ const std::vector<SettingInfo> table{
     {"plan.files", text, "shared",
      "a created file is one for all, or a set of sub-files, one for each rank, node or N nodes, and an index",
      "shared|rank|node|nodes:N", 0, any, is_files},
+    {"plan.model", choice, "weir", "what elects the aggregators where the machine is described",
+     "greedy|shortest|longest|random|tapioca|ma-tapioca|weir"},
+    {"machine.description", text, "",
+     "the machine that jobs run on, for the model that elects aggregators: a stored one, a file, or a short text; see "
+     "`weir machine --help`. Empty: they are spread evenly"},
     {"machine.ranks_per_node", number, "0", "pretends that nodes hold this many ranks; 0: as detected"},
     {"exchange.between_nodes", choice, "auto", "messages, or puts and gets, between nodes", "auto|two-sided|one-sided"},
     {"exchange.chunk", bytes, "1MiB", "buffer of a relay between nodes", {}, 4 * kib, gib},

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <xxhash.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -10,6 +11,8 @@
 #include "core/errors.hpp"
 #include "core/log.hpp"
 #include "engine/step.hpp"
+#include "machine/description.hpp"
+#include "machine/stored.hpp"
 
 namespace weir {
 
@@ -70,6 +73,20 @@ void ignore_file_size_signal() {
 /// Buffers that the first rank of each node has from the beginning: two of the size that is best on local storage.
 constexpr std::uint64_t ready_buffers = 2 << 20;
 
+/// The machine that a setting describes, with a hash of all that is known of it.
+Result<std::shared_ptr<const Machine>> described_machine(const std::string& text, int job_nodes, std::uint64_t& hash) {
+  Result<Machine> found = find_machine(text);
+  if (!found) return found.status();
+  if (found->nodes() < job_nodes)
+    return problem(Code::settings,
+                   fmt::format("cannot use machine.description '{}': it has {} node{}, the job {}", text, found->nodes(),
+                               found->nodes() == 1 ? "" : "s", job_nodes),
+                   "describe all nodes, or leave machine.description empty");
+  const std::string written = write_machine(*found);
+  hash = XXH3_64bits(written.data(), written.size()) | 1;
+  return std::make_shared<const Machine>(std::move(*found));
+}
+
 double spin_of(const ResolvedSettings& settings) {
   const std::uint64_t spin = settings.number("exchange.spin_us");
   return spin == automatic ? -1 : static_cast<double>(spin) * 1e-6;
@@ -126,11 +143,21 @@ Status Context::Impl::prepare() {
     auto made = FileSettings::of(settings, *team);
     if (!made) return made.status();
     file_settings = std::move(*made);
+    if (const std::string& text = settings.text("machine.description"); !text.empty()) {
+      auto described = described_machine(text, team->nodes().nodes(), outcome.vote);
+      if (!described) return described.status();
+      machine = std::move(*described);
+      outcome.most = outcome.vote;
+    }
     for (int segment = Team::first_free_segment; segment < Team::segments; ++segment)
       arenas.push_back(std::make_unique<Arena>(*team, segment));
     return team->leader() ? arenas.front()->reserve(bytes) : Status{};
   }), team->rank());
-  if (const Outcome& all = team->agree(outcome); all.failed()) return status_of(all);
+  const Outcome& all = team->agree(outcome);
+  if (all.failed()) return status_of(all);
+  if (all.vote != all.most)
+    return problem(Code::mismatch, "cannot make a context: machine.description gives different machines on some ranks",
+                   "give all ranks the same text, or a file that all can read");
   return arenas.front()->connect_first(bytes);
 }
 

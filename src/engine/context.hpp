@@ -12,6 +12,7 @@
 #include "engine/arena.hpp"
 #include "engine/file_settings.hpp"
 #include "engine/planning.hpp"
+#include "machine/machine.hpp"
 
 namespace weir {
 
@@ -29,6 +30,7 @@ Status check_mpi();
 
 struct Context::Impl {
   ResolvedSettings settings;
+  std::shared_ptr<const Machine> machine;             ///< null when nothing is known of it; equal on all ranks
   std::shared_ptr<const FileSettings> file_settings;  ///< of files that have no settings of their own
   std::shared_ptr<Team> team;
   std::vector<std::unique_ptr<Arena>> arenas;

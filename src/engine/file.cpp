@@ -59,6 +59,7 @@ Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>&
   static const SimpleRule rule;
   request.direction = direction();
   request.model = &rule;
+  request.machine = weir.machine.get();
   std::uint64_t key = 0;
   Result<RankDeclaration> own{Status{}};
   // A new plan, its place among the known ones, and the step are all made before the ranks agree.
@@ -68,13 +69,15 @@ Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>&
   Status mine = weir.take_handicap();
   if (mine.ok()) mine = attempt("declare", [&]() -> Status {
     request.limits = settings->limits;
+    request.rules = settings->election;
     const std::uint64_t elsewhere = weir.memory_in_use() - arenas.back()->planned_buffers();
     request.limits.memory = request.limits.memory > elsewhere ? request.limits.memory - elsewhere : 0;
     if (weir.team->rank() == 0) request.storage = settings->system->traits(work);
     own = declared();
     if (!own) return own.status();
     const std::string circumstances =
-        fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(request.direction), request.limits.memory,
+        fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(request.rules.strategy),
+                    static_cast<int>(request.direction), request.limits.memory,
                     request.limits.buffer_size, request.limits.buffers, request.limits.aggregators,
                     request.limits.alignment, static_cast<int>(request.limits.mode), request.limits.chunk,
                     request.storage.file_system, request.storage.kind, request.storage.block, request.storage.stripe,

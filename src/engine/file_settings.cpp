@@ -7,6 +7,9 @@ namespace weir {
 Result<std::shared_ptr<const FileSettings>> FileSettings::of(const ResolvedSettings& settings, const Team& team) {
   auto made = std::make_shared<FileSettings>();
   made->limits = PlanLimits::of(settings);
+  auto strategy = parse_strategy(settings.text("plan.model"));
+  if (!strategy) return strategy.status();
+  made->election.strategy = *strategy;
   made->files = settings.text("plan.files");
   made->posix = settings.text("storage.kind") == "posix";
   made->memory = settings.text("storage.kind") == "memory";

@@ -6,6 +6,7 @@
 #include "core/settings.hpp"
 #include "exchange/team.hpp"
 #include "model/placement.hpp"
+#include "plan/aggregator_election.hpp"
 #include "storage/storage.hpp"
 
 namespace weir {
@@ -13,6 +14,7 @@ namespace weir {
 /// What the settings say about a file, looked up once for all files that have the same.
 struct FileSettings {
   PlanLimits limits;
+  ElectionRules election;
   std::string files;  ///< plan.files
   bool posix = true;
   bool memory = false;

@@ -299,6 +299,9 @@ Report Step::Impl::report() const {
 std::string Step::Impl::explain() const {
   std::string text = explain_plan(own().layout, pass_.team.nodes());
   if (plan_.impl()->seconds > 0) text += fmt::format("planned in {}\n", format_seconds(plan_.impl()->seconds));
+  if (last_s_ > 0 && own().layout.placement.predicted_s > 0)
+    text += fmt::format("predicted {}, measured {}\n", format_seconds(own().layout.placement.predicted_s),
+                        format_seconds(last_s_));
   if (last_s_ > 0)
     text += fmt::format("last pass on rank {}: finished in {}, {} copied in {}, {} {} in {} calls and {}, of it {} beside "
                         "aggregation, waited {}\n",

@@ -13,6 +13,10 @@ namespace {
 
 constexpr std::array dragonfly_classes{"node", "row", "column", "global"};
 
+bool is_plain(std::string_view name) {
+  return !name.empty() && std::ranges::none_of(name, [](unsigned char c) { return c < ' ' || c == '"' || c == '\\'; });
+}
+
 /// The classes of links in the order in which they are written; one without figures where there are none.
 std::vector<LinkClass> read_links(DescriptionTable& topology, DescriptionProblem& problem) {
   const toml::table* links = topology.table("links");
@@ -22,9 +26,14 @@ std::vector<LinkClass> read_links(DescriptionTable& topology, DescriptionProblem
     const std::string name{key.str()};
     const std::string table_name = fmt::format("[topology.links.{}]", name);
     const toml::table* table = node.as_table();
-    if (!table || name.empty()) {
+    if (!table) {
       problem.tell(key.source(), fmt::format("'{}' in [topology.links] is not a class of links", name),
                    "write a table for each class, such as [topology.links.link]");
+      return {};
+    }
+    if (!is_plain(name)) {
+      problem.tell(key.source(), fmt::format("'{}' in [topology.links] cannot be a name", name),
+                   "a class has a name without quotation marks, backslashes and line ends");
       return {};
     }
     DescriptionTable reader{*table, table_name, problem};

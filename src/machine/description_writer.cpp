@@ -7,7 +7,7 @@ namespace weir {
 namespace {
 
 /// A basic string of TOML.
-std::string quoted(std::string_view text) {
+std::string toml_text(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -28,8 +28,8 @@ std::string key_of(std::string_view name) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   };
   for (const char c : name)
-    if (!bare(c)) return quoted(name);
-  return name.empty() ? quoted(name) : std::string{name};
+    if (!bare(c)) return toml_text(name);
+  return name.empty() ? toml_text(name) : std::string{name};
 }
 
 /// Lines of a description; what is empty or unknown is left out.
@@ -38,7 +38,7 @@ class Lines {
   void header(std::string_view name) { text_ += fmt::format("\n{}\n", name); }
   void raw(std::string_view key, std::string_view value) { text_ += fmt::format("{} = {}\n", key, value); }
   void text(std::string_view key, std::string_view value) {
-    if (!value.empty()) raw(key, quoted(value));
+    if (!value.empty()) raw(key, toml_text(value));
   }
   void whole(std::string_view key, int value) { raw(key, fmt::to_string(value)); }
   void wholes(std::string_view key, const std::vector<int>& values) {
@@ -46,7 +46,7 @@ class Lines {
   }
   template <Unit unit>
   void figure(std::string_view key, const Figure<unit>& figure) {
-    if (figure != Figure<unit>{}) raw(key, quoted(format_figure(figure)));
+    if (figure != Figure<unit>{}) raw(key, toml_text(format_figure(figure)));
   }
   void bytes(std::string_view key, double value) { raw(key, bytes_text(value)); }
   void bytes(std::string_view key, const std::vector<double>& values) {
@@ -57,7 +57,9 @@ class Lines {
   std::string take() { return std::move(text_); }
 
  private:
-  static std::string bytes_text(double value) { return quoted(value == 0 ? "0 B" : format_figure(value, Unit::bytes)); }
+  static std::string bytes_text(double value) {
+    return toml_text(value == 0 ? "0 B" : format_figure(value, Unit::bytes));
+  }
   std::string text_;
 };
 

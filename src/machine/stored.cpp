@@ -7,17 +7,19 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <vector>
 
 #include "core/errors.hpp"
 #include "core/nearest.hpp"
+#include "core/units.hpp"
 #include "machine/description.hpp"
 #include "machine/short_text.hpp"
 #include "machine/slurm_topology.hpp"
 
 namespace weir {
 namespace {
+
+constexpr std::size_t most_bytes = 64 << 20;  // of a file
 
 std::vector<std::string_view> stored_names() {
   std::vector<std::string_view> names;
@@ -26,17 +28,22 @@ std::vector<std::string_view> stored_names() {
 }
 
 Result<std::string> contents_of(const std::string& path) {
+  const std::string action = fmt::format("read machine from '{}'", path);
+  const char* const remedy = "`weir machine --list` shows the machines that need no file";
   std::error_code error;
-  if (std::filesystem::is_directory(path, error))
-    return system_problem(EISDIR, fmt::format("read machine from '{}'", path));
+  if (std::filesystem::is_directory(path, error)) return system_problem(EISDIR, action, remedy);
   errno = 0;
   std::ifstream file{path, std::ios::binary};
-  std::ostringstream contents;
-  if (file && file.peek() != std::ifstream::traits_type::eof()) contents << file.rdbuf();
-  if (!file.is_open() || file.bad())
-    return system_problem(errno ? errno : EIO, fmt::format("read machine from '{}'", path),
-                          "`weir machine --list` shows the machines that need no file");
-  return contents.str();
+  std::string contents;
+  std::vector<char> part(1 << 16);
+  while (file && contents.size() <= most_bytes) {
+    file.read(part.data(), static_cast<std::streamsize>(part.size()));
+    contents.append(part.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  if (!file.is_open() || file.bad()) return system_problem(errno ? errno : EIO, action, remedy);
+  if (contents.size() > most_bytes)
+    return problem(Code::invalid, fmt::format("cannot {}: larger than {}", action, format_bytes(most_bytes)), remedy);
+  return contents;
 }
 
 Result<Machine> slurm_machine(const std::string& text, const std::string& path) {

@@ -76,7 +76,7 @@ struct Loading {
   void operator()(std::vector<T>& all) {
     const auto count = from.get<std::uint64_t>();
     all.clear();
-    for (std::uint64_t k = 0; k < count && from.remaining() > 0; ++k) (*this)(all.emplace_back());
+    for (std::uint64_t k = 0; k < count && from.ok(); ++k) (*this)(all.emplace_back());
   }
   template <class T>
   void operator()(T& whole) {

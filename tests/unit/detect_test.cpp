@@ -61,7 +61,7 @@ TEST(Detect, joins_the_memory_of_two_sockets_and_lists_caches_and_devices) {
   const auto l3 = std::ranges::find(facts.caches, 3, &CacheFacts::level);
   ASSERT_NE(l3, facts.caches.end());
   EXPECT_EQ(l3->count, 2);
-  EXPECT_EQ(l3->each.value, 32 << 20);
+  EXPECT_EQ(l3->each.value, 32e6);
   ASSERT_EQ(facts.disks.size(), 2u);
   EXPECT_EQ(facts.disks[0], (BlockDevice{"nvme0n1", "nvme", {1562824368.0 * 1024, Origin::system, ""}}));
   EXPECT_EQ(facts.disks[1].kind, "disk");

@@ -7,10 +7,12 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <string_view>
 
 #include "core/errors.hpp"
 #include "core/units.hpp"
 #include "machine/posix_traits.hpp"
+#include "memory/available_memory.hpp"
 
 namespace weir {
 namespace {
@@ -33,8 +35,7 @@ int reserve(int descriptor, std::uint64_t bytes) noexcept {
 }
 
 /// Where a write goes to a new place, reserved space is no promise, so that pages are made writable one by one now.
-bool copies_on_write(const std::string& directory) {
-  const std::string kind = posix_traits(directory).file_system;
+bool copies_on_write(std::string_view kind) {
   return kind == "btrfs" || kind == "zfs" || kind == "bcachefs" || kind == "f2fs";
 }
 
@@ -47,6 +48,8 @@ Result<SharedSegment> MappedBank::take(std::uint64_t bytes) {
                          directory_, reason_of(error));
     }, "free space there, or name another directory in memory.node_directory");
   };
+  const std::string kind = posix_traits(directory_).file_system;
+  if ((kind == "tmpfs" || kind == "ramfs") && bytes > available_memory()) return failed(ENOSPC);
   const int descriptor = nameless_file(directory_);
   if (descriptor < 0) return failed(errno);
   if (const int error = reserve(descriptor, bytes)) {
@@ -55,7 +58,7 @@ Result<SharedSegment> MappedBank::take(std::uint64_t bytes) {
   }
   auto segment = SharedSegment::adopt(descriptor, bytes);
 #ifdef MADV_POPULATE_WRITE
-  if (segment && copies_on_write(directory_) && ::madvise(segment->data(), bytes, MADV_POPULATE_WRITE) != 0 &&
+  if (segment && copies_on_write(kind) && ::madvise(segment->data(), bytes, MADV_POPULATE_WRITE) != 0 &&
       errno != EINVAL)
     return failed(errno == EFAULT ? ENOSPC : errno);
 #endif

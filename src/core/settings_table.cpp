@@ -38,6 +38,8 @@ const std::vector<SettingInfo> table{
      "a created file is one for all, or a set of sub-files, one for each rank, node or N nodes, and an index",
      "shared|rank|node|nodes:N", 0, any, is_files},
     {"machine.ranks_per_node", number, "0", "pretends that nodes hold this many ranks; 0: as detected"},
+    {"machine.calibration", text, "", "directory where measured figures of the machine are kept; empty: the user's cache",
+     "DIRECTORY"},
     {"memory.node_directory", text, "", "directories on storage of the node itself that may hold buffers",
      "DIRECTORY or several, separated by colons"},
     {"exchange.between_nodes", choice, "auto", "messages, or puts and gets, between nodes", "auto|two-sided|one-sided"},

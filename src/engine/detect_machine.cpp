@@ -89,8 +89,10 @@ Status join_gathered(const Gathered& all, Writer& to) {
 }  // namespace
 
 DetectOptions detect_options(const ResolvedSettings& settings, std::string storage_path) {
-  return {.storage_path = std::move(storage_path),
-          .node_directories = split_directories(settings.text("memory.node_directory"))};
+  DetectOptions options;
+  options.storage_path = std::move(storage_path);
+  options.node_directories = split_directories(settings.text("memory.node_directory"));
+  return options;
 }
 
 int most_ranks_on_a_node(const Team& team) noexcept {

@@ -33,7 +33,8 @@ class Calibrator {
       : team_{team}, nodes_{nodes}, options_{options}, banks_{banks_of(nodes.common)} {
     using enum Unit;
     using enum Slot::All;
-    if (most_ranks_on_a_node(team) > 1) add("node", {{"latency", seconds, slowest}, {"bandwidth", bytes_per_second, slowest}});
+    if (most_ranks_on_a_node(team) > 1)
+      add("node", {{"latency", seconds, slowest}, {"bandwidth", bytes_per_second, slowest}});
     if (team.nodes().nodes() > 1)
       add("network", {{"latency", seconds, slowest}, {"bandwidth", bytes_per_second, slowest},
                       {"bandwidth_of_all", bytes_per_second, slowest}});
@@ -90,7 +91,9 @@ class Calibrator {
   void add(const std::string& of, std::initializer_list<Kind> kinds) {
     for (const Kind& kind : kinds) slots_.push_back({of + "." + kind.name, kind.unit, kind.all, {}});
   }
-  std::vector<double>& samples(const std::string& name) { return std::ranges::find(slots_, name, &Slot::name)->samples; }
+  std::vector<double>& samples(const std::string& name) {
+    return std::ranges::find(slots_, name, &Slot::name)->samples;
+  }
 
   [[nodiscard]] bool pretended() const { return nodes_.systems < nodes_.nodes; }
   [[nodiscard]] bool measures_alone() const { return pretended() ? team_.rank() == 0 : team_.leader(); }
@@ -132,7 +135,8 @@ class Calibrator {
     meet();
     const int half = nodes / 2;
     if (team_.leader() && node < 2 * half)
-      pair(node < half ? node + half : node - half, node < half).bandwidth(share_, buffer_, samples("network.bandwidth_of_all"));
+      pair(node < half ? node + half : node - half, node < half)
+          .bandwidth(share_, buffer_, samples("network.bandwidth_of_all"));
     meet();
   }
 
@@ -229,9 +233,10 @@ Result<Calibrated> load_or_calibrate(Team& team, const JoinedNodes& nodes, const
   if (!made) return made;
   if (team.rank() == 0) {
     made->warnings.insert(made->warnings.begin(), warnings.begin(), warnings.end());
-    const Status stored = path.empty() ? problem(Code::not_found, "cannot store the calibration: there is no cache directory",
-                                                 "name one in machine.calibration")
-                                       : write_calibration(path, calibration_text(made->calibration));
+    const Status stored = path.empty()
+                              ? problem(Code::not_found, "cannot store the calibration: there is no cache directory",
+                                        "name one in machine.calibration")
+                              : write_calibration(path, calibration_text(made->calibration));
     if (!stored.ok()) made->warnings.push_back(stored.message());
   }
   return made;

@@ -24,15 +24,15 @@ struct Calibrated {
   std::vector<std::string> warnings;  ///< on rank 0: what could not be measured, used or stored, and why
 };
 
-/// Measures what a team runs on: messages inside a node and between nodes, banks, storage. The same figures on every rank;
-/// of nodes that differ the slowest count, and storage is what all nodes get together. What cannot be measured, for want
-/// of space or of a second rank, is left out. Collective, with no step under way.
+/// Measures what a team runs on: messages inside a node and between nodes, banks, storage. The same figures on every
+/// rank; of nodes that differ the slowest count, and storage is what all nodes get together. What cannot be measured,
+/// for want of space or of a second rank, is left out. Collective, with no step under way.
 ///
 /// Nodes that are only pretended share one memory and one storage, so only rank 0 measures these.
 Result<Calibrated> calibrate(Team& team, const JoinedNodes& nodes, const CalibrateOptions& options);
 
-/// A stored calibration of this machine, or a new one, which is then stored. One that is damaged or was made elsewhere is
-/// told in the warnings and replaced. Collective.
+/// A stored calibration of this machine, or a new one, which is then stored. One that is damaged or was made elsewhere
+/// is told in the warnings and replaced. Collective.
 Result<Calibrated> load_or_calibrate(Team& team, const JoinedNodes& nodes, const CalibrateOptions& options);
 
 }  // namespace weir

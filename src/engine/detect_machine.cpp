@@ -70,7 +70,8 @@ Result<Gathered> gather(Team& team, MPI_Comm leaders, const std::vector<std::byt
   });
   if (Status status = agreed_on(team, ready); !status.ok()) return status;
   if (team.leader())
-    MPI_Gatherv(mine.data(), size, MPI_BYTE, all.bytes.data(), all.sizes.data(), all.starts.data(), MPI_BYTE, 0, leaders);
+    MPI_Gatherv(mine.data(), size, MPI_BYTE, all.bytes.data(), all.sizes.data(), all.starts.data(), MPI_BYTE, 0,
+                leaders);
   return all;
 }
 

@@ -43,8 +43,8 @@ struct Calibration {
   bool operator==(const Calibration&) const = default;
 };
 
-/// Replaces what was assumed, or told by the system, by what was measured; what somebody configured or documented stays.
-/// The latency between nodes is divided among the links of the route from the first to the last one.
+/// Replaces what was assumed, or told by the system, by what was measured; what somebody configured or documented
+/// stays. The latency between nodes is divided among the links of the route from the first to the last one.
 void apply(Machine& machine, const Calibration& calibration);
 
 /// The calibration as a TOML file with a checksum, and back. Reading refuses what is damaged (`Code::corrupt`) and what
@@ -52,7 +52,8 @@ void apply(Machine& machine, const Calibration& calibration);
 std::string calibration_text(const Calibration& calibration);
 Result<Calibration> parse_calibration(std::string_view text, const CalibrationKey& wanted);
 
-/// The file for a key in a cache directory; empty: XDG_CACHE_HOME/weir, or .cache/weir at home. Empty when there is none.
+/// The file for a key in a cache directory; empty: XDG_CACHE_HOME/weir, or .cache/weir at home. Empty when there is
+/// none.
 std::string calibration_path(const std::string& directory, const CalibrationKey& key);
 /// The file's text; `Code::not_found` when there is none.
 Result<std::string> read_calibration(const std::string& path);

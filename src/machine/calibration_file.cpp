@@ -32,9 +32,9 @@ std::string checksum_line(std::string_view body) {
 }
 
 std::string key_text(const CalibrationKey& key) {
-  return fmt::format(
-      "hosts = {}\nshape = \"{:016x}\"\nnodes = {}\nranks_per_node = {}\nstorage = {}\nbanks = {}\n", toml_text(key.hosts),
-      key.shape, key.nodes, key.ranks_per_node, toml_text(key.storage), toml_text(key.banks));
+  return fmt::format("hosts = {}\nshape = \"{:016x}\"\nnodes = {}\nranks_per_node = {}\nstorage = {}\nbanks = {}\n",
+                     toml_text(key.hosts), key.shape, key.nodes, key.ranks_per_node, toml_text(key.storage),
+                     toml_text(key.banks));
 }
 
 Status damaged(std::string_view why) {
@@ -79,8 +79,9 @@ Result<Measurement> measurement_of(const toml::node& node) {
 std::string calibration_text(const Calibration& calibration) {
   std::string body = key_text(calibration.key);
   for (const Measurement& m : calibration.measurements)
-    body += fmt::format("\n[[measured]]\nname = {}\nunit = \"{}\"\nvalue = {:.17e}\nspread = {:.17e}\nrepetitions = {}\n",
-                        toml_text(m.name), unit_names[static_cast<std::size_t>(m.unit)], m.value, m.spread, m.repetitions);
+    body +=
+        fmt::format("\n[[measured]]\nname = {}\nunit = \"{}\"\nvalue = {:.17e}\nspread = {:.17e}\nrepetitions = {}\n",
+                    toml_text(m.name), unit_names[static_cast<std::size_t>(m.unit)], m.value, m.spread, m.repetitions);
   return std::string{heading} + checksum_line(body) + body;
 }
 

@@ -16,8 +16,8 @@ struct JoinedNodes {
   bool operator==(const JoinedNodes&) const = default;
 };
 
-/// Banks that not all nodes have are left out; of the others the smallest capacity and the lowest speed count. Nodes that
-/// run on one kernel share its memory and its directories.
+/// Banks that not all nodes have are left out; of the others the smallest capacity and the lowest speed count. Nodes
+/// that run on one kernel share its memory and its directories.
 JoinedNodes join(const std::vector<NodeFacts>& nodes);
 
 void store(Writer& to, const JoinedNodes& joined);

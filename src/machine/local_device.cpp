@@ -28,7 +28,8 @@ std::string first_line(const std::string& path) {
 /// The whole disk behind a device number: "vda" for its partition vda1. Empty for what is no block device.
 std::string disk_behind(dev_t device) {
   std::error_code error;
-  const auto entry = std::filesystem::canonical(fmt::format("/sys/dev/block/{}:{}", major(device), minor(device)), error);
+  const auto entry =
+      std::filesystem::canonical(fmt::format("/sys/dev/block/{}:{}", major(device), minor(device)), error);
   if (error) return {};
   const bool partition = std::filesystem::exists(entry / "partition", error);
   return (partition ? entry.parent_path() : entry).filename().string();

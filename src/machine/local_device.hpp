@@ -12,8 +12,8 @@ std::string kind_of_disk(const std::string& name);
 /// What the system says a network device can carry; unknown when it is down or virtual.
 Bandwidth bandwidth_of_network(const std::string& name, const std::string& kind);
 
-/// A node-local directory as a bank: what it is made of, and the space that is free now. An error when it is no directory
-/// in which files can be made.
+/// A node-local directory as a bank: what it is made of, and the space that is free now. An error when it is no
+/// directory in which files can be made.
 Result<Bank> bank_in_directory(const std::string& path);
 
 /// The file system in which `path` is, or will be.

@@ -60,7 +60,8 @@ struct NodeFacts {
   std::vector<NetworkDevice> networks;
   std::vector<Bank> directories;       ///< on node-local storage
   FileSystem storage;
-  std::vector<std::string> switches;   ///< between the node and the top of the network, top first, where the scheduler tells
+  std::vector<std::string>
+      switches;  ///< between the node and the top of the network, top first, where the scheduler tells
   std::vector<std::string> warnings;   ///< what was asked for and could not be found out
 
   bool operator==(const NodeFacts&) const = default;

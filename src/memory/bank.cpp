@@ -52,7 +52,8 @@ bool MemoryBank::charge(std::uint64_t bytes) noexcept {
 Result<Allocation> MemoryBank::allocate(std::uint64_t bytes) {
   if (bytes == 0 || bytes > std::uint64_t{1} << 62)
     return problem(Code::invalid, [&] {
-      return fmt::format("cannot allocate {} in bank '{}': not a size of memory", format_bytes(bytes), attributes_.name);
+      return fmt::format("cannot allocate {} in bank '{}': not a size of memory", format_bytes(bytes),
+                         attributes_.name);
     });
   const std::uint64_t charged = (bytes + page_size() - 1) / page_size() * page_size();
   if (!charge(charged))

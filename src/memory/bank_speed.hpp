@@ -12,8 +12,8 @@ struct BankSpeed {
   std::vector<double> latency, read, write;
 };
 
-/// Copies between the bank and ordinary memory, in buffers of this size, which should not fit into caches; a third of the
-/// time for each kind, and each at least once. Local.
+/// Copies between the bank and ordinary memory, in buffers of this size, which should not fit into caches; a third of
+/// the time for each kind, and each at least once. Local.
 Result<BankSpeed> measure_bank(MemoryBank& bank, std::uint64_t buffer, double seconds);
 
 /// A size that no cache of the node holds, within reason.

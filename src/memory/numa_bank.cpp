@@ -23,7 +23,8 @@ int bind(void* data, std::uint64_t size, const std::vector<int>& nodes) {
   constexpr std::size_t bits = sizeof(unsigned long) * CHAR_BIT;
   const auto most = static_cast<std::size_t>(*std::ranges::max_element(nodes));
   std::vector<unsigned long> mask(most / bits + 1);
-  for (const int node : nodes) mask[static_cast<std::size_t>(node) / bits] |= 1UL << (static_cast<std::size_t>(node) % bits);
+  for (const int node : nodes)
+    mask[static_cast<std::size_t>(node) / bits] |= 1UL << (static_cast<std::size_t>(node) % bits);
   // The kernel reads one bit less than it is told of.
   return syscall(SYS_mbind, data, size, MPOL_BIND, mask.data(), mask.size() * bits + 1, 0) == 0 ? 0 : errno;
 }

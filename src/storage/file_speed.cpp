@@ -41,7 +41,8 @@ int transfer(bool writes, int descriptor, void* data, std::uint64_t size, std::u
   for (std::uint64_t done = 0; done < size;) {
     auto* at = static_cast<std::byte*>(data) + done;
     const auto place = static_cast<off_t>(offset + done);
-    const ssize_t moved = writes ? ::pwrite(descriptor, at, size - done, place) : ::pread(descriptor, at, size - done, place);
+    const ssize_t moved =
+        writes ? ::pwrite(descriptor, at, size - done, place) : ::pread(descriptor, at, size - done, place);
     if (moved < 0 && errno == EINTR) continue;
     if (moved <= 0) return moved < 0 ? errno : EIO;
     done += static_cast<std::uint64_t>(moved);
@@ -69,7 +70,9 @@ int timed(double seconds, std::uint64_t size, std::uint64_t extent, const Each& 
 }  // namespace
 
 Result<FileSpeed> measure_files(const std::string& directory, double seconds) {
-  const auto failed = [&](int error, const char* verb) { return storage_problem(error, verb, directory, " to calibrate"); };
+  const auto failed = [&](int error, const char* verb) {
+    return storage_problem(error, verb, directory, " to calibrate");
+  };
   const Descriptor file{nameless_file(directory)};
   if (file.number < 0) return failed(errno, "make a file in");
   Aligned memory{std::aligned_alloc(block, chunk)};
@@ -92,7 +95,8 @@ Result<FileSpeed> measure_files(const std::string& directory, double seconds) {
       (error = timed(seconds / 4, chunk, extent, write_through, bandwidth, speed.durable)))
     return failed(error, "write in");
 
-  const Descriptor direct{::open(fmt::format("/proc/self/fd/{}", file.number).c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC)};
+  const Descriptor direct{
+      ::open(fmt::format("/proc/self/fd/{}", file.number).c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC)};
   speed.past_cache = direct.number >= 0;
   const int source = speed.past_cache ? direct.number : file.number;
   if (!speed.past_cache) ::posix_fadvise(file.number, 0, 0, POSIX_FADV_DONTNEED);
@@ -101,7 +105,8 @@ Result<FileSpeed> measure_files(const std::string& directory, double seconds) {
     return [&, size](std::uint64_t at) { return transfer(false, source, memory.get(), size, at); };
   };
   if ((error = timed(seconds / 4, chunk, written, read(chunk), bandwidth, speed.read)) ||
-      (error = timed(seconds / 4, 37 * block, chunk - 37 * block, read(block), [](double s) { return s; }, speed.latency)))
+      (error = timed(
+           seconds / 4, 37 * block, chunk - 37 * block, read(block), [](double s) { return s; }, speed.latency)))
     return failed(error, "read in");
   return speed;
 }

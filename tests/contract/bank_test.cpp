@@ -89,10 +89,12 @@ TEST_P(BankTest, holds_what_is_written_and_is_zero_before) {
   auto memory = bank_->allocate(3 * mib + 5);
   ASSERT_TRUE(memory.ok()) << memory.status().message();
   ASSERT_GE(memory->size(), 3 * mib + 5);
-  EXPECT_TRUE(std::all_of(memory->data(), memory->data() + memory->size(), [](std::byte b) { return b == std::byte{}; }));
+  EXPECT_TRUE(
+      std::all_of(memory->data(), memory->data() + memory->size(), [](std::byte b) { return b == std::byte{}; }));
   for (std::uint64_t i = 0; i < memory->size(); ++i) memory->data()[i] = static_cast<std::byte>(i * 7 >> 3);
   EXPECT_EQ(memory->flush().message(), "");
-  for (std::uint64_t i = 0; i < memory->size(); ++i) ASSERT_EQ(memory->data()[i], static_cast<std::byte>(i * 7 >> 3)) << i;
+  for (std::uint64_t i = 0; i < memory->size(); ++i)
+    ASSERT_EQ(memory->data()[i], static_cast<std::byte>(i * 7 >> 3)) << i;
 }
 
 TEST_P(BankTest, refuses_what_is_beyond_its_capacity_and_says_how_much_is_in_use) {
@@ -197,7 +199,8 @@ TEST(Bank, binds_to_numa_nodes_that_exist_only) {
   EXPECT_NE((*made)->attributes().reason.find("NUMA"), std::string::npos) << (*made)->attributes().reason;
 }
 
-/// What a child does in which `path` is a new tmpfs of this size that nobody else sees; nothing where that is not possible.
+/// What a child does in which `path` is a new tmpfs of this size that nobody else sees; nothing where that is not
+/// possible.
 std::optional<int> with_small_tmpfs(const char* path, const char* options, const std::function<int()>& work) {
   constexpr int not_possible = 99;
   const int code = in_child([&] {

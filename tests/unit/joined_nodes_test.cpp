@@ -31,8 +31,9 @@ TEST(Scheduler, slurm_tells_the_switches_above_a_node) {
   EXPECT_EQ(switches_of({{"SLURM_TOPOLOGY_ADDR", "s0.s4.s8.tux1"},
                          {"SLURM_TOPOLOGY_ADDR_PATTERN", "switch.switch.switch.node"}}),
             (std::vector<std::string>{"s0", "s4", "s8"}));
-  EXPECT_EQ(switches_of({{"SLURM_TOPOLOGY_ADDR", "s0.tux1.cluster.org"}, {"SLURM_TOPOLOGY_ADDR_PATTERN", "switch.node"}}),
-            std::vector<std::string>{"s0"});
+  EXPECT_EQ(
+      switches_of({{"SLURM_TOPOLOGY_ADDR", "s0.tux1.cluster.org"}, {"SLURM_TOPOLOGY_ADDR_PATTERN", "switch.node"}}),
+      std::vector<std::string>{"s0"});
 }
 
 TEST(Scheduler, tells_nothing_where_its_words_make_no_sense) {

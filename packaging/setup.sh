@@ -5,7 +5,7 @@ set -eu
 packages="
   build-essential gfortran cmake ninja-build pkg-config
   openmpi-bin libopenmpi-dev mpich libmpich-dev
-  liburing-dev libtomlplusplus-dev libfmt-dev libcli11-dev nlohmann-json3-dev libxxhash-dev libnetcdf-dev
+  libhwloc-dev liburing-dev libtomlplusplus-dev libfmt-dev libcli11-dev nlohmann-json3-dev libxxhash-dev libnetcdf-dev
   libgtest-dev
 "
 

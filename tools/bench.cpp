@@ -16,7 +16,7 @@
 #include "core/settings.hpp"
 #include "launch.hpp"
 #include "results.hpp"
-#include "storage/posix_traits.hpp"
+#include "machine/posix_traits.hpp"
 
 namespace weir::tools {
 namespace {

@@ -43,6 +43,10 @@ const std::vector<SettingInfo> table{
      "the machine that jobs run on, for the model that elects aggregators: a stored one, a file, or a short text; see "
      "`weir machine --help`. Empty: they are spread evenly"},
     {"machine.ranks_per_node", number, "0", "pretends that nodes hold this many ranks; 0: as detected"},
+    {"machine.calibration", text, "",
+     "directory where measured figures of the machine are kept; empty: the user's cache", "DIRECTORY"},
+    {"memory.node_directory", text, "", "directories on storage of the node itself that may hold buffers",
+     "DIRECTORY or several, separated by colons"},
     {"exchange.between_nodes", choice, "auto", "messages, or puts and gets, between nodes", "auto|two-sided|one-sided"},
     {"exchange.chunk", bytes, "1MiB", "buffer of a relay between nodes", {}, 4 * kib, gib},
     {"exchange.spin_us", number, "auto", "microseconds to look for news before the processor is given up", "auto", 0,

@@ -28,6 +28,9 @@ class DragonflyTopology : public Topology {
   [[nodiscard]] std::vector<int> coordinates(int node) const override;
   void route(int from, int to, std::vector<int>& links) const override;
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> parameters() const override;
+  [[nodiscard]] TopologyPtr with(std::vector<LinkClass> classes) const override {
+    return changed(*this, std::move(classes));
+  }
 
  private:
   [[nodiscard]] int per_group() const noexcept { return shape_.rows * shape_.columns; }

@@ -27,6 +27,9 @@ class GraphTopology : public Topology {
   [[nodiscard]] std::vector<int> coordinates(int node) const override { return {node}; }
   void route(int from, int to, std::vector<int>& links) const override;
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> parameters() const override;
+  [[nodiscard]] TopologyPtr with(std::vector<LinkClass> classes) const override {
+    return changed(*this, std::move(classes));
+  }
 
  private:
   struct Way {
@@ -56,6 +59,9 @@ class TableTopology : public Topology {
     return hops_[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
   }
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> parameters() const override;
+  [[nodiscard]] TopologyPtr with(std::vector<LinkClass> classes) const override {
+    return changed(*this, std::move(classes));
+  }
 
  private:
   std::vector<std::vector<int>> hops_;

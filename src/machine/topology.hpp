@@ -38,6 +38,9 @@ class Topology {
   /// What distinguishes it from others of its kind, as `key = value` lines of a description file.
   [[nodiscard]] virtual std::vector<std::pair<std::string, std::string>> parameters() const = 0;
 
+  /// The same with other figures: as many classes, in the same order.
+  [[nodiscard]] virtual std::shared_ptr<const Topology> with(std::vector<LinkClass> classes) const = 0;
+
   /// What the route from one node to another carries at most, alone, infinite where nothing is known; and how long an
   /// empty message takes.
   [[nodiscard]] double bandwidth(int from, int to) const;
@@ -49,6 +52,14 @@ class Topology {
 
  protected:
   explicit Topology(std::vector<LinkClass> classes) : classes_{std::move(classes)} {}
+  Topology(const Topology&) = default;
+
+  template <class T>
+  static std::shared_ptr<const Topology> changed(const T& topology, std::vector<LinkClass> classes) {
+    auto copy = std::make_shared<T>(topology);
+    copy->Topology::classes_ = std::move(classes);
+    return copy;
+  }
 
  private:
   std::vector<LinkClass> classes_;

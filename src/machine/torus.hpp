@@ -18,6 +18,9 @@ class TorusTopology : public Topology {
   void route(int from, int to, std::vector<int>& links) const override;
   [[nodiscard]] int hops(int from, int to) const override;
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> parameters() const override;
+  [[nodiscard]] TopologyPtr with(std::vector<LinkClass> classes) const override {
+    return changed(*this, std::move(classes));
+  }
 
  private:
   /// Steps along a dimension from one coordinate to another, negative to go down.

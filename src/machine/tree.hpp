@@ -19,6 +19,9 @@ class TreeTopology : public Topology {
   [[nodiscard]] std::vector<int> coordinates(int node) const override;
   void route(int from, int to, std::vector<int>& links) const override;
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> parameters() const override;
+  [[nodiscard]] TopologyPtr with(std::vector<LinkClass> classes) const override {
+    return changed(*this, std::move(classes));
+  }
 
  private:
   int nodes_;
@@ -36,6 +39,9 @@ class FatTreeTopology : public TreeTopology {
 
   [[nodiscard]] std::string_view kind() const noexcept override { return arity_.size() == 1 ? "flat" : "fat tree"; }
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> parameters() const override;
+  [[nodiscard]] TopologyPtr with(std::vector<LinkClass> classes) const override {
+    return changed(*this, std::move(classes));
+  }
 
  private:
   std::vector<int> arity_;

@@ -34,7 +34,13 @@ Result<SharedSegment> SharedSegment::create(std::uint64_t size, std::uint64_t pr
   if (segment.owned_descriptor_ < 0 || ::ftruncate(segment.owned_descriptor_, static_cast<off_t>(size)) != 0)
     return no_memory(errno, size);
   if (Status status = segment.commit(0, present); !status.ok()) return status;
-  void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, segment.owned_descriptor_, 0);
+  return adopt(std::exchange(segment.owned_descriptor_, -1), size);
+}
+
+Result<SharedSegment> SharedSegment::adopt(int descriptor, std::uint64_t size) {
+  SharedSegment segment;
+  segment.owned_descriptor_ = descriptor;
+  void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (at == MAP_FAILED) return no_memory(errno, size);
   segment.data_ = static_cast<std::byte*>(at);
   segment.address_ = {::getpid(), segment.owned_descriptor_, size};
@@ -43,6 +49,7 @@ Result<SharedSegment> SharedSegment::create(std::uint64_t size, std::uint64_t pr
 
 Status SharedSegment::commit(std::uint64_t offset, std::uint64_t length) {
   int error = 0;
+  if (length == 0) return {};
   do error = ::posix_fallocate(owned_descriptor_, static_cast<off_t>(offset), static_cast<off_t>(length));
   while (error == EINTR);
   return error ? no_memory(error, length) : Status{};

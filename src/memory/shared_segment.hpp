@@ -29,6 +29,8 @@ class SharedSegment {
 
   /// New memory, zero. The first `present` bytes are there; the rest is only room until it is committed.
   static Result<SharedSegment> create(std::uint64_t size, std::uint64_t present);
+  /// The same in a file that is this large already and whose descriptor it takes over.
+  static Result<SharedSegment> adopt(int descriptor, std::uint64_t size);
   /// Another process's segment.
   static Result<SharedSegment> map(const Address& address);
 

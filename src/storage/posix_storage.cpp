@@ -13,7 +13,7 @@
 #include <new>
 
 #include "core/errors.hpp"
-#include "storage/posix_traits.hpp"
+#include "machine/posix_traits.hpp"
 #include "storage/storage_problem.hpp"
 #include "storage/uring_storage.hpp"
 

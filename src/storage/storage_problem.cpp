@@ -40,12 +40,6 @@ std::string remedy_for(int error, const std::string& path) {
 
 }  // namespace
 
-std::string directory_of(const std::string& path) {
-  const auto slash = path.find_last_of('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
 Status storage_problem(int error, std::string_view verb, const std::string& path, std::string_view detail) noexcept {
   try {
     std::string action{verb};

@@ -12,7 +12,7 @@
 #include "core/errors.hpp"
 #include "limit.hpp"
 #include "storage/posix_storage.hpp"
-#include "storage/posix_traits.hpp"
+#include "machine/posix_traits.hpp"
 
 namespace {
 std::atomic<std::size_t> allocations{0};

@@ -1,4 +1,4 @@
-#include "storage/posix_traits.hpp"
+#include "machine/posix_traits.hpp"
 
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -8,18 +8,18 @@
 #include <array>
 #include <cstring>
 
-#include "storage/storage_problem.hpp"
+#include "core/paths.hpp"
 
 namespace weir {
 namespace {
 
-struct FileSystem {
+struct KnownFileSystem {
   std::uint32_t magic;  // statfs(2), linux/magic.h and the file systems' own sources
   const char* name;
   bool local;
 };
 
-constexpr FileSystem file_systems[] = {
+constexpr KnownFileSystem file_systems[] = {
     {0xEF53, "ext4", true},       {0x58465342, "xfs", true},       {0x01021994, "tmpfs", true},
     {0x858458F6, "ramfs", true},  {0x9123683E, "btrfs", true},     {0x794C7630, "overlayfs", true},
     {0xF2F52010, "f2fs", true},   {0x2FC12FC1, "zfs", true},       {0xCA451A4E, "bcachefs", true},
@@ -65,7 +65,7 @@ StorageTraits posix_traits(const std::string& path) {
     if (statfs(known.c_str(), &system) != 0) return traits;
   }
   const auto magic = static_cast<std::uint32_t>(system.f_type);
-  const auto* found = std::ranges::find(file_systems, magic, &FileSystem::magic);
+  const auto* found = std::ranges::find(file_systems, magic, &KnownFileSystem::magic);
   if (found != std::end(file_systems)) {
     traits.file_system = found->name;
     traits.local = found->local;

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "storage/storage.hpp"
+#include "machine/storage_traits.hpp"
 
 namespace weir {
 

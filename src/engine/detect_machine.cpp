@@ -1,0 +1,152 @@
+#include "engine/detect_machine.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <numeric>
+
+#include "core/errors.hpp"
+
+namespace weir {
+namespace {
+
+constexpr const char* action = "detect the machine";
+
+/// The first ranks of all nodes; MPI_COMM_NULL on the others. Collective.
+class Leaders {
+ public:
+  explicit Leaders(const Team& team) {
+    MPI_Comm_split(team.communicator(), team.leader() ? 0 : MPI_UNDEFINED, team.rank(), &communicator_);
+  }
+  Leaders(const Leaders&) = delete;
+  Leaders& operator=(const Leaders&) = delete;
+  ~Leaders() {
+    if (communicator_ != MPI_COMM_NULL) MPI_Comm_free(&communicator_);
+  }
+  [[nodiscard]] MPI_Comm communicator() const noexcept { return communicator_; }
+
+ private:
+  MPI_Comm communicator_ = MPI_COMM_NULL;
+};
+
+Status agreed_on(Team& team, const Status& mine) {
+  Outcome outcome;
+  outcome.fail(mine, team.rank());
+  return status_of(team.agree(outcome));
+}
+
+/// On rank 0 what every node sent, one after another, and where each begins.
+struct Gathered {
+  std::vector<std::byte> bytes;
+  std::vector<int> sizes, starts;
+
+  [[nodiscard]] std::span<const std::byte> of(std::size_t node) const {
+    return std::span{bytes}.subspan(static_cast<std::size_t>(starts[node]), static_cast<std::size_t>(sizes[node]));
+  }
+};
+
+Result<Gathered> gather(Team& team, MPI_Comm leaders, const std::vector<std::byte>& mine) {
+  Gathered all;
+  const bool collects = team.rank() == 0;
+  Status ready = attempt(action, [&]() -> Status {
+    if (collects) {
+      all.sizes.resize(static_cast<std::size_t>(team.nodes().nodes()));
+      all.starts.resize(all.sizes.size());
+    }
+    return {};
+  });
+  if (Status status = agreed_on(team, ready); !status.ok()) return status;
+  const int size = static_cast<int>(mine.size());
+  if (team.leader()) MPI_Gather(&size, 1, MPI_INT, all.sizes.data(), 1, MPI_INT, 0, leaders);
+  ready = attempt(action, [&]() -> Status {
+    if (!collects) return {};
+    std::uint64_t total = 0;
+    for (std::size_t node = 0; node < all.sizes.size(); ++node) {
+      all.starts[node] = static_cast<int>(total);
+      total += static_cast<std::uint64_t>(all.sizes[node]);
+      if (total > INT_MAX) return problem(Code::unsupported, "cannot detect a machine of so many nodes");
+    }
+    all.bytes.resize(total);
+    return {};
+  });
+  if (Status status = agreed_on(team, ready); !status.ok()) return status;
+  if (team.leader())
+    MPI_Gatherv(mine.data(), size, MPI_BYTE, all.bytes.data(), all.sizes.data(), all.starts.data(), MPI_BYTE, 0,
+                leaders);
+  return all;
+}
+
+Status join_gathered(const Gathered& all, Writer& to) {
+  std::vector<NodeFacts> nodes;
+  nodes.reserve(all.sizes.size());
+  for (std::size_t node = 0; node < all.sizes.size(); ++node) {
+    Reader reader{all.of(node)};
+    nodes.push_back(load_node_facts(reader));
+    if (!reader.ok()) return problem(Code::internal, "cannot detect the machine: a node's facts arrived incomplete");
+  }
+  store(to, join(nodes));
+  return {};
+}
+
+}  // namespace
+
+DetectOptions detect_options(const ResolvedSettings& settings, std::string storage_path) {
+  DetectOptions options;
+  options.storage_path = std::move(storage_path);
+  options.node_directories = split_directories(settings.text("memory.node_directory"));
+  return options;
+}
+
+int most_ranks_on_a_node(const Team& team) noexcept {
+  std::size_t most = 0;
+  for (const auto& ranks : team.nodes().ranks_on) most = std::max(most, ranks.size());
+  return static_cast<int>(most);
+}
+
+Result<JoinedNodes> detect_nodes(Team& team, const DetectOptions& options) {
+  const Leaders leaders{team};
+  Writer mine, joined;
+  Status status = attempt(action, [&]() -> Status {
+    if (!team.leader()) return {};
+    auto facts = detect_node(options);
+    if (facts) store(mine, *facts);
+    return facts.status();
+  });
+  if (status = agreed_on(team, status); !status.ok()) return status;
+  auto all = gather(team, leaders.communicator(), mine.data());
+  if (!all) return all.status();
+  status = attempt(action, [&] { return team.rank() == 0 ? join_gathered(*all, joined) : Status{}; });
+  if (status = agreed_on(team, status); !status.ok()) return status;
+
+  std::uint64_t size = joined.data().size();
+  MPI_Bcast(&size, 1, MPI_UINT64_T, 0, team.communicator());
+  std::vector<std::byte> bytes;
+  JoinedNodes nodes;
+  status = attempt(action, [&]() -> Status {
+    bytes = joined.data();
+    bytes.resize(size);
+    return {};
+  });
+  if (status = agreed_on(team, status); !status.ok()) return status;
+  MPI_Bcast(bytes.data(), static_cast<int>(size), MPI_BYTE, 0, team.communicator());
+  status = attempt(action, [&]() -> Status {
+    Reader reader{bytes};
+    nodes = load_joined_nodes(reader);
+    return reader.ok() ? Status{} : problem(Code::internal, "cannot detect the machine: it arrived incomplete");
+  });
+  if (status = agreed_on(team, status); !status.ok()) return status;
+  return nodes;
+}
+
+Result<Machine> detect_machine(Team& team, const DetectOptions& options) {
+  auto nodes = detect_nodes(team, options);
+  if (!nodes) return nodes.status();
+  Machine machine;
+  const Status status = attempt(action, [&]() -> Status {
+    machine = machine_of(*nodes, most_ranks_on_a_node(team));
+    return {};
+  });
+  if (Status all = agreed_on(team, status); !all.ok()) return all;
+  return machine;
+}
+
+}  // namespace weir

@@ -1,0 +1,78 @@
+#include "machine/scheduler.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "machine/tree.hpp"
+
+namespace weir {
+namespace {
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const auto end = text.find(separator);
+    parts.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::size_t common_switches(const std::vector<std::vector<std::string>>& of_node) {
+  std::size_t common = of_node.front().size();
+  for (const auto& switches : of_node) {
+    const auto [a, b] = std::ranges::mismatch(of_node.front(), switches);
+    common = std::min(common, static_cast<std::size_t>(a - of_node.front().begin()));
+  }
+  return common;
+}
+
+}  // namespace
+
+std::vector<std::string> scheduler_switches(const Lookup& environment) {
+  const char* address = environment("SLURM_TOPOLOGY_ADDR");
+  const char* pattern = environment("SLURM_TOPOLOGY_ADDR_PATTERN");
+  if (!address || !pattern) return {};
+  std::vector<std::string> names;
+  const std::vector<std::string> kinds = split(pattern, '.');
+  // Host names may have dots themselves: the node is all that is left after the switches.
+  std::string_view rest{address};
+  for (const std::string& kind : kinds) {
+    if (kind == "node") return names;
+    const auto dot = rest.find('.');
+    if (dot == std::string_view::npos) return {};
+    if (dot > 0) names.emplace_back(rest.substr(0, dot));
+    rest.remove_prefix(dot + 1);
+  }
+  return {};
+}
+
+std::vector<int> joined_parents(const std::vector<std::vector<std::string>>& switches_of_node) {
+  const auto& of_node = switches_of_node;
+  if (of_node.empty() || std::ranges::any_of(of_node, [](const auto& switches) { return switches.empty(); })) return {};
+  const std::size_t common = common_switches(of_node);
+  const int nodes = static_cast<int>(of_node.size());
+  std::vector<int> parents(of_node.size(), -1);
+  // The top: the lowest switch that all have, or one that nobody named.
+  parents.push_back(-1);
+  std::map<std::pair<int, std::string>, int> known;
+  for (std::size_t node = 0; node < of_node.size(); ++node) {
+    int above = nodes;
+    for (std::size_t level = common; level < of_node[node].size(); ++level) {
+      const auto [at, added] = known.try_emplace({above, of_node[node][level]}, static_cast<int>(parents.size()));
+      if (added) parents.push_back(above);
+      above = at->second;
+    }
+    parents[node] = above;
+  }
+  return parents;
+}
+
+TopologyPtr topology_of(int nodes, const std::vector<int>& parents, const LinkClass& link) {
+  if (parents.size() <= static_cast<std::size_t>(nodes) + 1)
+    return std::make_shared<FatTreeTopology>(std::vector<int>{nodes}, std::vector<LinkClass>{link});
+  return std::make_shared<TreeTopology>(nodes, parents, std::vector<LinkClass>{link});
+}
+
+}  // namespace weir

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "machine/topology.hpp"
+
+namespace weir {
+
+using Lookup = std::function<const char*(const char* variable)>;
+
+/// The switches between this node and the top of the network as the scheduler tells them, top first; none when it does
+/// not. Slurm does with its topology/tree and topology/block plugins; PBS and Flux have no such variables.
+std::vector<std::string> scheduler_switches(const Lookup& environment);
+
+/// The parents of nodes, then of the switches above them, as `TreeTopology` wants them; a switch is told from others of
+/// its name by those above it. Switches above the lowest one that has all nodes below it are left out. Empty when some
+/// node has no switch.
+std::vector<int> joined_parents(const std::vector<std::vector<std::string>>& switches_of_node);
+
+/// A tree with these parents; flat when there are none, or one switch.
+TopologyPtr topology_of(int nodes, const std::vector<int>& parents, const LinkClass& link);
+
+}  // namespace weir

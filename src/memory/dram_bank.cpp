@@ -1,0 +1,13 @@
+#include "memory/dram_bank.hpp"
+
+namespace weir {
+
+Result<SharedSegment> DramBank::take(std::uint64_t bytes) {
+  auto segment = SharedSegment::create(bytes, 0);
+  if (!segment) return segment;
+  if (Status status = commit_within(*segment, bytes, available_); !status.ok()) return status;
+  make_present(segment->data(), bytes);
+  return segment;
+}
+
+}  // namespace weir

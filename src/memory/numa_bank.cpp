@@ -1,0 +1,71 @@
+#include "memory/numa_bank.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <linux/mempolicy.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <fstream>
+
+#include "core/errors.hpp"
+#include "core/units.hpp"
+#include "memory/available_memory.hpp"
+
+namespace weir {
+namespace {
+
+int bind(void* data, std::uint64_t size, const std::vector<int>& nodes) {
+  constexpr std::size_t bits = sizeof(unsigned long) * CHAR_BIT;
+  const auto most = static_cast<std::size_t>(*std::ranges::max_element(nodes));
+  std::vector<unsigned long> mask(most / bits + 1);
+  for (const int node : nodes)
+    mask[static_cast<std::size_t>(node) / bits] |= 1UL << (static_cast<std::size_t>(node) % bits);
+  // The kernel reads one bit less than it is told of.
+  return syscall(SYS_mbind, data, size, MPOL_BIND, mask.data(), mask.size() * bits + 1, 0) == 0 ? 0 : errno;
+}
+
+/// What can be had on a NUMA node without others losing theirs; 0 when the system does not tell.
+std::uint64_t free_on(int node) {
+  std::ifstream file{fmt::format("/sys/devices/system/node/node{}/meminfo", node)};
+  std::uint64_t kib = 0;
+  for (std::string line; std::getline(file, line);)
+    for (const char* part : {"MemFree:", "Inactive(file):"})
+      if (const auto at = line.find(part); at != std::string::npos)
+        kib += std::strtoull(line.c_str() + at + std::char_traits<char>::length(part), nullptr, 10);
+  return kib * 1024;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MemoryBank>> NumaBank::make(BankAttributes attributes, std::vector<int> nodes) {
+  auto probe = SharedSegment::create(4096, 0);
+  if (!probe) return probe.status();
+  if (const int error = bind(probe->data(), 4096, nodes))
+    return system_problem(error, fmt::format("bind memory to NUMA nodes {}", fmt::join(nodes, ", ")));
+  return std::unique_ptr<MemoryBank>{new NumaBank{std::move(attributes), std::move(nodes)}};
+}
+
+Result<SharedSegment> NumaBank::take(std::uint64_t bytes) {
+  std::uint64_t free = 0;
+  for (const int node : nodes_) free += free_on(node);
+  // Where a bound page cannot be had the kernel ends processes instead of returning an error.
+  if (bytes > free)
+    return problem(Code::no_memory, [&] {
+      return fmt::format("cannot allocate {} in bank '{}': {} are free on its NUMA nodes", format_bytes(bytes),
+                         attributes().name, format_bytes(free));
+    }, "use smaller or fewer buffers, or another bank");
+  auto segment = SharedSegment::create(bytes, 0);
+  if (!segment) return segment;
+  if (const int error = bind(segment->data(), bytes, nodes_))
+    return system_problem(error, fmt::format("bind memory of bank '{}'", attributes().name));
+  if (Status status = commit_within(*segment, bytes, available_memory); !status.ok()) return status;
+  make_present(segment->data(), bytes);
+  return segment;
+}
+
+}  // namespace weir

@@ -1,0 +1,249 @@
+// What every bank must do.
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <ostream>
+
+#include "memory/dram_bank.hpp"
+#include "memory/make_bank.hpp"
+
+namespace weir {
+namespace {
+
+constexpr std::uint64_t mib = 1 << 20;
+
+struct BankCase {
+  const char* name;
+  const char* kind;
+  const char* path;
+  bool hbm_on_node_0;  // as if that were high-bandwidth memory
+};
+
+constexpr BankCase cases[] = {{"dram", "dram", "", false},
+                              {"hbm_emulated", "hbm", "", false},
+                              {"hbm_bound", "hbm", "", true},
+                              {"nvme_emulated", "nvme", "", false},
+                              {"mapped_on_tmp", "ssd", "/tmp", false},
+                              {"mapped_on_shm", "dram", "/dev/shm", false}};
+
+void PrintTo(const BankCase& bank, std::ostream* out) { *out << bank.name; }
+
+Bank described(const BankCase& bank, std::uint64_t capacity) {
+  Bank made;
+  made.name = bank.name;
+  made.kind = bank.kind;
+  made.path = bank.path;
+  made.capacity = {static_cast<double>(capacity), Origin::configured, ""};
+  return made;
+}
+
+std::vector<NumaFacts> numa_for(const BankCase& bank) {
+  if (!bank.hbm_on_node_0) return {};
+  return {{0, "hbm", {}, {}, {}, {}}};
+}
+
+/// The exit code of a child that does this; below 0 the signal that ended it.
+int in_child(const std::function<int()>& work) {
+  const pid_t child = fork();
+  if (child == 0) _exit(work());
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+class BankTest : public testing::TestWithParam<BankCase> {
+ protected:
+  void SetUp() override {
+    auto made = make_bank(described(GetParam(), 8 * mib), numa_for(GetParam()));
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    bank_ = std::move(*made);
+    if (GetParam().hbm_on_node_0 && bank_->attributes().emulated) GTEST_SKIP() << bank_->attributes().reason;
+  }
+  [[nodiscard]] Code beyond_capacity() const { return *GetParam().path ? Code::no_space : Code::no_memory; }
+
+  std::unique_ptr<MemoryBank> bank_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Every, BankTest, testing::ValuesIn(cases),
+                         [](const testing::TestParamInfo<BankCase>& info) { return info.param.name; });
+
+TEST_P(BankTest, says_what_it_is_and_whether_it_is_emulated) {
+  const BankAttributes& attributes = bank_->attributes();
+  EXPECT_EQ(attributes.name, GetParam().name);
+  EXPECT_EQ(attributes.kind, GetParam().kind);
+  EXPECT_EQ(attributes.capacity, 8 * mib);
+  EXPECT_EQ(attributes.emulated, std::string_view{GetParam().name}.ends_with("_emulated"));
+  EXPECT_EQ(attributes.reason.empty(), !attributes.emulated);
+}
+
+TEST_P(BankTest, holds_what_is_written_and_is_zero_before) {
+  auto memory = bank_->allocate(3 * mib + 5);
+  ASSERT_TRUE(memory.ok()) << memory.status().message();
+  ASSERT_GE(memory->size(), 3 * mib + 5);
+  EXPECT_TRUE(
+      std::all_of(memory->data(), memory->data() + memory->size(), [](std::byte b) { return b == std::byte{}; }));
+  for (std::uint64_t i = 0; i < memory->size(); ++i) memory->data()[i] = static_cast<std::byte>(i * 7 >> 3);
+  EXPECT_EQ(memory->flush().message(), "");
+  for (std::uint64_t i = 0; i < memory->size(); ++i)
+    ASSERT_EQ(memory->data()[i], static_cast<std::byte>(i * 7 >> 3)) << i;
+}
+
+TEST_P(BankTest, refuses_what_is_beyond_its_capacity_and_says_how_much_is_in_use) {
+  auto memory = bank_->allocate(5 * mib);
+  ASSERT_TRUE(memory.ok());
+  const auto refused = bank_->allocate(4 * mib);
+  EXPECT_EQ(refused.status().code(), beyond_capacity());
+  EXPECT_NE(refused.status().message().find("4 MiB in bank '" + std::string{GetParam().name} + "': 5 MiB of 8 MiB"),
+            std::string::npos) << refused.status().message();
+  EXPECT_TRUE(bank_->allocate(3 * mib).ok());
+  EXPECT_EQ(bank_->allocate(~std::uint64_t{0}).status().code(), Code::invalid);
+  EXPECT_EQ(bank_->allocate(0).status().code(), Code::invalid);
+  EXPECT_EQ(bank_->used(), 5 * mib);
+}
+
+TEST_P(BankTest, has_its_capacity_back_when_memory_is_released) {
+  for (int round = 0; round < 5; ++round) {
+    auto memory = bank_->allocate(8 * mib);
+    ASSERT_TRUE(memory.ok()) << memory.status().message();
+    EXPECT_EQ(bank_->used(), 8 * mib);
+    Allocation moved = std::move(*memory);
+    EXPECT_EQ(bank_->used(), 8 * mib);
+    moved = Allocation{};
+    EXPECT_EQ(bank_->used(), 0u);
+  }
+}
+
+TEST_P(BankTest, counts_whole_pages) {
+  auto memory = bank_->allocate(1);
+  ASSERT_TRUE(memory.ok());
+  EXPECT_EQ(bank_->used(), memory->size());
+  EXPECT_EQ(memory->size() % 4096, 0u);
+}
+
+TEST_P(BankTest, memory_may_outlive_its_bank) {
+  auto memory = bank_->allocate(mib);
+  ASSERT_TRUE(memory.ok());
+  bank_.reset();
+  std::memset(memory->data(), 1, memory->size());
+}
+
+TEST_P(BankTest, another_process_of_the_node_can_map_it) {
+  auto memory = bank_->allocate(2 * mib);
+  ASSERT_TRUE(memory.ok());
+  memory->data()[mib] = std::byte{42};
+  const SharedSegment::Address address = memory->address();
+  const int code = in_child([&] {
+    auto seen = SharedSegment::map(address);
+    if (!seen) return 1;
+    if (seen->data() == memory->data() || seen->data()[mib] != std::byte{42}) return 2;
+    seen->data()[mib + 1] = std::byte{43};
+    return 0;
+  });
+  EXPECT_EQ(code, 0);
+  EXPECT_EQ(memory->data()[mib + 1], std::byte{43});
+}
+
+TEST_P(BankTest, leaves_no_descriptor_and_no_file_behind) {
+  const auto count = [](const char* path) {
+    return std::distance(std::filesystem::directory_iterator{path}, std::filesystem::directory_iterator{});
+  };
+  const auto before = count("/proc/self/fd");
+  {
+    auto memory = bank_->allocate(mib);
+    ASSERT_TRUE(memory.ok());
+    for (const auto& entry : std::filesystem::directory_iterator{*GetParam().path ? GetParam().path : "/dev/shm"})
+      EXPECT_EQ(entry.path().filename().string().find("weir-bank"), std::string::npos) << entry.path();
+  }
+  (void)bank_->allocate(9 * mib);
+  EXPECT_EQ(count("/proc/self/fd"), before);
+}
+
+// What is asked for here is small, so that nothing happens to the machine even when a bank would give it.
+TEST(Bank, refuses_more_memory_than_is_available_instead_of_having_processes_ended) {
+  DramBank bank{BankAttributes::of(described(cases[0], 0)), [] { return std::uint64_t{4 * mib}; }};
+  const auto refused = bank.allocate(8 * mib);
+  EXPECT_EQ(refused.status().code(), Code::no_memory);
+  EXPECT_NE(refused.status().message().find("4 MiB are available"), std::string::npos) << refused.status().message();
+  EXPECT_EQ(bank.used(), 0u);
+  EXPECT_TRUE(bank.allocate(4 * mib).ok());
+}
+
+TEST(Bank, knows_how_much_memory_is_available) {
+  EXPECT_GT(available_memory(), 0u);
+  EXPECT_LT(available_memory(), static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * 4096);
+}
+
+TEST(Bank, in_a_directory_that_is_missing_is_refused) {
+  const auto made = make_bank(described({"gone", "ssd", "/does/not/exist", false}, mib), {});
+  EXPECT_EQ(made.status().code(), Code::not_found);
+  EXPECT_NE(made.status().message().find("/does/not/exist"), std::string::npos);
+}
+
+TEST(Bank, of_other_nodes_is_refused) {
+  EXPECT_EQ(make_bank(described({"far", "remote", "", false}, mib), {}).status().code(), Code::unsupported);
+}
+
+TEST(Bank, binds_to_numa_nodes_that_exist_only) {
+  auto made = make_bank(described(cases[2], mib), {{1000, "hbm", {}, {}, {}, {}}});
+  ASSERT_TRUE(made.ok());
+  EXPECT_TRUE((*made)->attributes().emulated);
+  EXPECT_NE((*made)->attributes().reason.find("NUMA"), std::string::npos) << (*made)->attributes().reason;
+}
+
+/// What a child does in which `path` is a new tmpfs of this size that nobody else sees; nothing where that is not
+/// possible.
+std::optional<int> with_small_tmpfs(const char* path, const char* options, const std::function<int()>& work) {
+  constexpr int not_possible = 99;
+  const int code = in_child([&] {
+    if (unshare(CLONE_NEWNS) != 0 || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("weir-test", path, "tmpfs", 0, options) != 0)
+      return not_possible;
+    return work();
+  });
+  if (code == not_possible) return {};
+  return code;
+}
+
+TEST(Bank, a_full_file_system_is_an_error_and_never_a_signal) {
+  const auto code = with_small_tmpfs("/tmp", "size=8m", [] {
+    auto bank = make_bank(described({"small", "nvme", "/tmp", false}, 64 * mib), {});
+    if (!bank) return 1;
+    if ((*bank)->allocate(16 * mib).status().code() != Code::no_space) return 2;
+    auto first = (*bank)->allocate(5 * mib);
+    if (!first) return 3;
+    std::memset(first->data(), 1, first->size());
+    if ((*bank)->allocate(5 * mib).status().code() != Code::no_space) return 4;
+    if ((*bank)->used() != 5 * mib) return 5;
+    first = Allocation{};
+    auto again = (*bank)->allocate(7 * mib);
+    if (!again) return 6;
+    std::memset(again->data(), 2, again->size());
+    return 0;
+  });
+  if (!code) GTEST_SKIP() << "needs root and mounts of its own";
+  EXPECT_EQ(*code, 0);
+}
+
+TEST(Bank, a_small_dev_shm_does_not_limit_ordinary_memory) {
+  const auto code = with_small_tmpfs("/dev/shm", "size=1m", [] {
+    auto bank = make_bank(described(cases[0], 64 * mib), {});
+    auto memory = (*bank)->allocate(4 * mib);
+    if (!memory) return 1;
+    std::memset(memory->data(), 1, memory->size());
+    return 0;
+  });
+  if (!code) GTEST_SKIP() << "needs root and mounts of its own";
+  EXPECT_EQ(*code, 0);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,126 @@
+#include "machine/joined_nodes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "machine/scheduler.hpp"
+
+namespace weir {
+namespace {
+
+std::vector<std::string> switches_of(const std::map<std::string, const char*>& environment) {
+  return scheduler_switches([&](const char* variable) {
+    const auto found = environment.find(variable);
+    return found == environment.end() ? nullptr : found->second;
+  });
+}
+
+NodeFacts node(const std::string& host, double dram = 64e9) {
+  NodeFacts facts;
+  facts.host = facts.system = host;
+  facts.shape = 1;
+  facts.cores = 8;
+  facts.numa.push_back({0, "dram", {dram, Origin::system, ""}, {}, {}, {}});
+  facts.networks.push_back({"eth0", "ethernet", {}});
+  facts.storage.kind = "nfs";
+  return facts;
+}
+
+TEST(Scheduler, slurm_tells_the_switches_above_a_node) {
+  EXPECT_EQ(switches_of({{"SLURM_TOPOLOGY_ADDR", "s0.s4.s8.tux1"},
+                         {"SLURM_TOPOLOGY_ADDR_PATTERN", "switch.switch.switch.node"}}),
+            (std::vector<std::string>{"s0", "s4", "s8"}));
+  EXPECT_EQ(
+      switches_of({{"SLURM_TOPOLOGY_ADDR", "s0.tux1.cluster.org"}, {"SLURM_TOPOLOGY_ADDR_PATTERN", "switch.node"}}),
+      std::vector<std::string>{"s0"});
+}
+
+TEST(Scheduler, tells_nothing_where_its_words_make_no_sense) {
+  EXPECT_TRUE(switches_of({}).empty());
+  EXPECT_TRUE(switches_of({{"SLURM_TOPOLOGY_ADDR", "tux1"}, {"SLURM_TOPOLOGY_ADDR_PATTERN", "node"}}).empty());
+  EXPECT_TRUE(switches_of({{"SLURM_TOPOLOGY_ADDR", "tux1"}, {"SLURM_TOPOLOGY_ADDR_PATTERN", "switch.node"}}).empty());
+  EXPECT_TRUE(switches_of({{"SLURM_TOPOLOGY_ADDR", "a.b"}, {"SLURM_TOPOLOGY_ADDR_PATTERN", ""}}).empty());
+}
+
+TEST(Scheduler, nodes_below_one_leaf_are_nearer) {
+  const auto parents = joined_parents({{"top", "a"}, {"top", "b"}, {"top", "a"}});
+  EXPECT_EQ(parents, (std::vector<int>{4, 5, 4, -1, 3, 3}));
+  const auto topology = topology_of(3, parents, {});
+  EXPECT_EQ(topology->kind(), "tree");
+  EXPECT_EQ(topology->hops(0, 2), 2);
+  EXPECT_EQ(topology->hops(0, 1), 4);
+}
+
+TEST(Scheduler, switches_above_all_nodes_are_left_out) {
+  EXPECT_EQ(joined_parents({{"core", "row", "a"}, {"core", "row", "a"}}), (std::vector<int>{2, 2, -1}));
+  EXPECT_EQ(topology_of(2, joined_parents({{"core", "a"}, {"core", "a"}}), {})->kind(), "flat");
+}
+
+TEST(Scheduler, leaves_of_the_same_name_below_different_switches_are_different) {
+  const auto topology = topology_of(2, joined_parents({{"x", "leaf"}, {"y", "leaf"}}), {});
+  EXPECT_EQ(topology->hops(0, 1), 6);
+}
+
+TEST(Scheduler, one_node_without_switches_makes_all_equally_far) {
+  EXPECT_TRUE(joined_parents({{"top", "a"}, {}}).empty());
+  EXPECT_TRUE(joined_parents({}).empty());
+}
+
+TEST(JoinedNodes, one_node_is_a_machine) {
+  const Machine machine = machine_of({node("a")}, 4);
+  EXPECT_EQ(machine.nodes(), 1);
+  EXPECT_EQ(machine.ranks_per_node, 4);
+  EXPECT_EQ(machine.name, "a");
+  ASSERT_EQ(machine.banks.size(), 1u);
+  EXPECT_EQ(machine.banks[0].capacity.value, 64e9);
+  EXPECT_EQ(machine.storage.write.origin, Origin::assumed);
+}
+
+TEST(JoinedNodes, the_smallest_memory_counts_and_what_one_lacks_is_left_out) {
+  NodeFacts first = node("a"), second = node("b", 32e9);
+  first.numa.push_back({1, "hbm", {16e9, Origin::system, ""}, {}, {}, {}});
+  first.networks[0].bandwidth = {1e9, Origin::system, ""};
+  second.networks[0].bandwidth = {5e8, Origin::system, "slow"};
+  const Machine machine = machine_of({first, second}, 1);
+  EXPECT_EQ(machine.nodes(), 2);
+  EXPECT_EQ(machine.topology->kind(), "flat");
+  ASSERT_EQ(machine.banks.size(), 1u);
+  EXPECT_EQ(machine.banks[0].kind, "dram");
+  EXPECT_EQ(machine.banks[0].capacity.value, 32e9);
+  EXPECT_EQ(machine.topology->classes()[0].bandwidth, (Bandwidth{5e8, Origin::system, "slow"}));
+  EXPECT_EQ(machine.topology->classes()[0].latency.origin, Origin::assumed);
+}
+
+TEST(JoinedNodes, pretended_nodes_share_the_memory_of_the_real_one) {
+  const JoinedNodes joined = join({node("a"), node("a"), node("a"), node("a")});
+  EXPECT_EQ(joined.nodes, 4);
+  EXPECT_EQ(joined.systems, 1);
+  const Machine machine = machine_of(joined, 2);
+  EXPECT_EQ(machine.banks[0].capacity.value, 16e9);
+  EXPECT_EQ(machine.banks[0].capacity.note, "one of 4 nodes that share it");
+  EXPECT_NE(machine.about.find("pretended"), std::string::npos);
+}
+
+TEST(JoinedNodes, the_scheduler_makes_a_tree_of_them) {
+  std::vector<NodeFacts> nodes{node("a"), node("b"), node("c"), node("d")};
+  for (std::size_t k = 0; k < nodes.size(); ++k) nodes[k].switches = {"top", k < 2 ? "left" : "right"};
+  const Machine machine = machine_of(nodes, 1);
+  EXPECT_EQ(machine.topology->kind(), "tree");
+  EXPECT_LT(machine.topology->hops(0, 1), machine.topology->hops(1, 2));
+}
+
+TEST(JoinedNodes, travel_unchanged) {
+  std::vector<NodeFacts> nodes{node("a"), node("b")};
+  nodes[0].switches = {"top", "left"};
+  nodes[1].switches = {"top", "right"};
+  const JoinedNodes joined = join(nodes);
+  Writer writer;
+  store(writer, joined);
+  Reader reader{writer.data()};
+  EXPECT_EQ(load_joined_nodes(reader), joined);
+  EXPECT_TRUE(reader.ok() && reader.at_end());
+}
+
+}  // namespace
+}  // namespace weir

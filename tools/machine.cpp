@@ -13,6 +13,7 @@
 #include "machine/machine_text.hpp"
 #include "machine/stored.hpp"
 #include "machine_json.hpp"
+#include "this_machine.hpp"
 
 namespace weir::tools {
 namespace {
@@ -22,13 +23,8 @@ struct Options {
   std::string save;
   bool json = false;
   bool list = false;
+  Look look;
 };
-
-/// The machine that this program runs on.
-Result<Machine> this_machine() {
-  return problem(Code::invalid, "cannot show this machine: it is not detected yet",
-                 "name a machine: `weir machine --list` shows those that are stored");
-}
 
 Status save(const Machine& machine, const std::string& path) {
   const std::string text = write_machine(machine);
@@ -56,18 +52,27 @@ Status list(bool json) {
   return {};
 }
 
-Status show(const Options& options) {
-  if (options.list) return list(options.json);
-  Result<Machine> machine =
-      options.words.empty() ? this_machine() : find_machine(fmt::format("{}", fmt::join(options.words, " ")));
-  if (!machine) return machine.status();
+Status show(const Machine& machine, const Options& options, const std::string& more = {}) {
   if (options.save != "-") {
     if (options.json)
-      fmt::print("{}\n", machine_json(*machine).dump(2));
+      fmt::print("{}\n", machine_json(machine).dump(2));
     else
-      fmt::print("{}", machine_text(*machine));
+      fmt::print("{}{}", machine_text(machine), more);
   }
-  return options.save.empty() ? Status{} : save(*machine, options.save);
+  return options.save.empty() ? Status{} : save(machine, options.save);
+}
+
+Status show(const Options& options) {
+  if (options.list) return list(options.json);
+  if (!options.words.empty()) {
+    Result<Machine> machine = find_machine(fmt::format("{}", fmt::join(options.words, " ")));
+    return machine ? show(*machine, options) : machine.status();
+  }
+  Result<std::optional<ThisMachine>> here = look_at_this_machine(options.look);
+  if (!here) return here.status();
+  if (!*here) return {};
+  for (const std::string& warning : (*here)->warnings) fmt::print(stderr, "{}\n", warning);
+  return show((*here)->machine, options, hardware_text(**here));
 }
 
 constexpr const char* explanation =
@@ -80,6 +85,9 @@ A short text is a topology and then what else is known, in any order:
   bank NAME [KIND] AMOUNTS [PERSISTENCY], storage KIND AMOUNTS, name NAME
 
 Examples:
+  weir machine
+  weir machine --calibrate --storage /scratch
+  mpirun -n 16 weir machine --calibrate --save mine.toml
   weir machine --list
   weir machine mira
   weir machine theta --json
@@ -87,6 +95,9 @@ Examples:
   weir machine 'tree (4+4)+2 link 10GBps bank dram 64GB 80GBps 100ns' --save mine.toml
   weir machine mine.toml
   weir machine /etc/slurm/topology.conf
+
+Without a name it is this machine: what hwloc, the file system and the scheduler tell, and what an earlier --calibrate
+measured. Started by mpirun it is all nodes of the allocation.
 
 Exit codes: 0 done, 1 a file cannot be read or written, 2 wrong use or a description that is refused.)";
 
@@ -104,6 +115,15 @@ void add_machine(CLI::App& program) {
       command->add_option("--save", options.save, "write it as a description file, or - for the standard output alone");
   save_to->type_name("FILE");
   command->add_flag("--json", options.json, "as JSON, figures in bytes, seconds and bytes a second");
+  auto* calibrate = command->add_flag("--calibrate", options.look.calibrate,
+                                      "measure this machine, and keep the result for later runs");
+  calibrate->excludes(words);
+  command->add_option("--seconds", options.look.seconds, "that measuring may take")
+      ->capture_default_str()
+      ->needs(calibrate)
+      ->check(CLI::Range(0.1, 3600.0));
+  command->add_option("--storage", options.look.storage, "a directory of the file system that counts, for this machine")
+      ->capture_default_str();
   command->add_flag("--list", options.list, "the stored machines")->excludes(words)->excludes(save_to);
   command->footer(explanation);
   command->callback([] {

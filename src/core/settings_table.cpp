@@ -41,7 +41,12 @@ const std::vector<SettingInfo> table{
      "greedy|shortest|longest|random|tapioca|ma-tapioca|weir"},
     {"machine.description", text, "",
      "the machine that jobs run on, for the model that elects aggregators: a stored one, a file, or a short text; see "
-     "`weir machine --help`. Empty: they are spread evenly"},
+     "`weir machine --help`; or 'detect'. Empty: aggregators are spread evenly"},
+    {"memory.tier", text, "",
+     "the memory bank for aggregation buffers, by name or kind, such as hbm, dram or nvme; empty: chosen where the "
+     "machine is described, else dram"},
+    {"memory.persistency", choice, "none", "how long the bank of aggregation buffers must keep data at least",
+     "none|process|job|permanent"},
     {"machine.ranks_per_node", number, "0", "pretends that nodes hold this many ranks; 0: as detected"},
     {"machine.calibration", text, "",
      "directory where measured figures of the machine are kept; empty: the user's cache", "DIRECTORY"},

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/errors.hpp"
+#include "core/log.hpp"
 
 namespace weir {
 
@@ -58,13 +59,42 @@ Arena::~Arena() {
   if (communicator_ != MPI_COMM_NULL) MPI_Comm_free(&communicator_);
 }
 
-Status Arena::reserve(const Layout& layout) {
+Status Arena::reserve(const Layout& layout, std::span<MemoryBank* const> banks) {
   const ArenaShape shape = ArenaShape::of(layout, team_->nodes(), team_->rank());
   if (shape.buffers + std::uint64_t{shape.relays} * Placement::relay_buffers > ArenaShape::most_slots)
     return problem(Code::invalid, fmt::format("cannot relay {} domains through rank {}: at most {} buffers a rank",
                                               shape.relays, team_->rank(), ArenaShape::most_slots),
                    "lower plan.aggregators");
-  return reserve(shape.data_bytes());
+  if (banks.empty() && !wanted_bank_) return reserve(shape.data_bytes());
+  return large_enough(layout, banks) ? Status{} : reserve_in_bank(shape.whole_bytes(), banks);
+}
+
+Status Arena::reserve_in_bank(std::uint64_t bytes, std::span<MemoryBank* const> banks) {
+  moved_ = true;
+  where_.clear();
+  wanted_bank_ = banks.empty() ? nullptr : banks.front();
+  size_ = 0;
+  if (banks.empty()) {
+    if (Status status = team_->provide(segment_, bytes); !status.ok()) return status;
+    return size_ = bytes, Status{};
+  }
+  std::string refused;
+  Status last;
+  for (MemoryBank* bank : banks) {
+    const BankAttributes& attributes = bank->attributes();
+    Result<Allocation> memory = bank->allocate(bytes);
+    if (!memory) {
+      last = memory.status();
+      log_line(LogComponent::plan, LogLevel::warn, "buffers do not fit in {}: {}", attributes.name, last.message());
+      refused += fmt::format("{}{} had no room", refused.empty() ? "" : ", ", attributes.name);
+      continue;
+    }
+    where_ = fmt::format("{}{}{}{}", attributes.name, attributes.emulated ? " (emulated: " + attributes.reason + ")" : "",
+                         refused.empty() ? "" : ", because ", refused);
+    team_->provide(segment_, std::move(*memory));
+    return size_ = bytes, Status{};
+  }
+  return last;
 }
 
 Status Arena::reserve(std::uint64_t buffer_bytes) {
@@ -76,7 +106,8 @@ Status Arena::reserve(std::uint64_t buffer_bytes) {
   return {};
 }
 
-bool Arena::large_enough(const Layout& layout) const noexcept {
+bool Arena::large_enough(const Layout& layout, std::span<MemoryBank* const> banks) const noexcept {
+  if (wanted_bank_ != (banks.empty() ? nullptr : banks.front())) return false;
   return ArenaShape::of(layout, team_->nodes(), team_->rank()).whole_bytes() <= size_;
 }
 

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "engine/channel.hpp"
 #include "exchange/team.hpp"
+#include "memory/bank.hpp"
 #include "plan/plan.hpp"
 
 namespace weir {
@@ -42,8 +45,9 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena();
 
-  /// Makes this rank's part large enough. Local; an agreement must follow before `connect`.
-  Status reserve(const Layout& layout);
+  /// Makes this rank's part large enough, in the first of these banks that has room, or in ordinary memory when none is
+  /// named. Local; an agreement must follow before `connect`.
+  Status reserve(const Layout& layout, std::span<MemoryBank* const> banks);
   /// The same for so many bytes of buffers.
   Status reserve(std::uint64_t buffer_bytes);
   /// Maps the parts of the other ranks of this node, after the agreement; `moved` on any rank.
@@ -66,8 +70,10 @@ class Arena {
   [[nodiscard]] const std::byte* base() const noexcept { return bases_.empty() ? nullptr : bases_[team_->local_rank()]; }
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
-  /// Whether this rank's part needs no more memory for a plan.
-  [[nodiscard]] bool large_enough(const Layout& layout) const noexcept;
+  /// Whether this rank's part needs no more memory for a plan, and is where it should be.
+  [[nodiscard]] bool large_enough(const Layout& layout, std::span<MemoryBank* const> banks) const noexcept;
+  /// Where this rank's buffers are, and why not where they should be; empty in ordinary memory.
+  [[nodiscard]] const std::string& where() const noexcept { return where_; }
 
   // --- who has it: the same on all ranks ---
   void take() noexcept { taken_ = true; }
@@ -83,9 +89,13 @@ class Arena {
   [[nodiscard]] std::uint64_t planned_buffers() const noexcept { return planned_buffers_; }
 
  private:
+  Status reserve_in_bank(std::uint64_t bytes, std::span<MemoryBank* const> banks);
+
   Team* team_;
   int segment_;
   std::uint64_t size_ = 0;
+  const MemoryBank* wanted_bank_ = nullptr;
+  std::string where_;
   bool moved_ = false;
   bool taken_ = false;
   bool bound_ = false;

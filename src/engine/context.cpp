@@ -10,9 +10,11 @@
 
 #include "core/errors.hpp"
 #include "core/log.hpp"
+#include "engine/detect_machine.hpp"
 #include "engine/step.hpp"
 #include "machine/description.hpp"
 #include "machine/stored.hpp"
+#include "memory/make_bank.hpp"
 
 namespace weir {
 
@@ -72,6 +74,9 @@ void ignore_file_size_signal() {
 
 /// Buffers that the first rank of each node has from the beginning: two of the size that is best on local storage.
 constexpr std::uint64_t ready_buffers = 2 << 20;
+
+/// As machine.description: what can be found out.
+constexpr std::string_view detect_word = "detect";
 
 /// The machine that a setting describes, with a hash of all that is known of it.
 Result<std::shared_ptr<const Machine>> described_machine(const std::string& text, int job_nodes, std::uint64_t& hash) {
@@ -143,7 +148,7 @@ Status Context::Impl::prepare() {
     auto made = FileSettings::of(settings, *team);
     if (!made) return made.status();
     file_settings = std::move(*made);
-    if (const std::string& text = settings.text("machine.description"); !text.empty()) {
+    if (const std::string& text = settings.text("machine.description"); !text.empty() && text != detect_word) {
       auto described = described_machine(text, team->nodes().nodes(), outcome.vote);
       if (!described) return described.status();
       machine = std::move(*described);
@@ -158,7 +163,51 @@ Status Context::Impl::prepare() {
   if (all.vote != all.most)
     return problem(Code::mismatch, "cannot make a context: machine.description gives different machines on some ranks",
                    "give all ranks the same text, or a file that all can read");
-  return arenas.front()->connect_first(bytes);
+  if (Status status = arenas.front()->connect_first(bytes); !status.ok()) return status;
+  const bool detects = settings.text("machine.description") == detect_word || file_settings->election.wants_bank();
+  return machine || !detects ? Status{} : detect();
+}
+
+Status Context::Impl::detect() {
+  Result<Machine> found = detect_machine(*team, detect_options(settings, "."));
+  if (!found) return found.status();
+  return attempt("make a context", [&]() -> Status {
+    machine = std::make_shared<const Machine>(std::move(*found));
+    return {};
+  });
+}
+
+Result<std::vector<MemoryBank*>> Context::Impl::banks_for(const Layout& layout, const ElectionRules& rules) {
+  std::vector<MemoryBank*> order;
+  const auto domain = domain_of_rank(layout, team->rank());
+  if (!domain || layout.placement.banks.empty() || !machine || machine->banks.empty()) return order;
+  const std::uint32_t first = layout.placement.banks[*domain];
+  if (machine->banks[first].kind == "dram" && machine->banks[first].path.empty()) return order;
+  PlacementConditions conditions;
+  conditions.machine = machine.get();
+  conditions.persistency = rules.persistency;
+  conditions.buffers = 1;
+  conditions.buffer_bytes = static_cast<double>(ArenaShape::of(layout, team->nodes(), team->rank()).whole_bytes());
+  std::vector<std::uint32_t> indices{first};
+  for (const int other : conditions.fitting_banks(conditions.buffer_bytes))
+    if (static_cast<std::uint32_t>(other) != first) indices.push_back(static_cast<std::uint32_t>(other));
+  for (const std::uint32_t index : indices) {
+    auto& bank = banks[index];
+    if (!bank) {
+      std::vector<NumaFacts> numa;
+      if (machine->banks[index].path.empty() && machine->banks[index].kind != "dram")
+        if (Result<NodeFacts> node = detect_node(detect_options(settings, ".")); node) numa = std::move(node->numa);
+      Result<std::unique_ptr<MemoryBank>> made = make_bank(machine->banks[index], numa);
+      if (!made && order.empty() && index == indices.back()) return made.status();
+      if (!made) {
+        log_line(LogComponent::plan, LogLevel::warn, "{}", made.status().message());
+        continue;
+      }
+      bank = std::move(*made);
+    }
+    order.push_back(bank.get());
+  }
+  return order;
 }
 
 Status Context::Impl::agree(Call call, std::uint64_t object, const Status& mine) {

@@ -31,6 +31,7 @@ Status check_mpi();
 struct Context::Impl {
   ResolvedSettings settings;
   std::shared_ptr<const Machine> machine;             ///< null when nothing is known of it; equal on all ranks
+  std::map<std::uint32_t, std::unique_ptr<MemoryBank>> banks;  ///< of the machine, by its index, those in use
   std::shared_ptr<const FileSettings> file_settings;  ///< of files that have no settings of their own
   std::shared_ptr<Team> team;
   std::vector<std::unique_ptr<Arena>> arenas;
@@ -48,6 +49,8 @@ struct Context::Impl {
   /// What all files share: and buffers for a first one, present and mapped, so that its first step does not pay for
   /// them. Collective.
   Status prepare();
+  /// Finds out what the machine is. Collective.
+  Status detect();
 
   /// An error when ranks have made different calls before, so that nothing can be done together any more.
   [[nodiscard]] Status check_together() const noexcept;
@@ -65,6 +68,8 @@ struct Context::Impl {
   Status drop_out() noexcept;
 
   /// Buffers for one open file, best those that a plan has used; null when all are taken. The same on every rank.
+  /// The banks in which this rank's buffers of a plan may lie, best first; none for ordinary memory.
+  Result<std::vector<MemoryBank*>> banks_for(const Layout& layout, const ElectionRules& rules);
   Arena* take_arena(std::uint64_t plan_serial = 0) noexcept;
   /// Buffer memory that other open files have taken of plan.memory.
   [[nodiscard]] std::uint64_t memory_in_use() const noexcept;

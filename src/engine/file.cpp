@@ -76,12 +76,13 @@ Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>&
     own = declared();
     if (!own) return own.status();
     const std::string circumstances =
-        fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(request.rules.strategy),
+        fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(request.rules.strategy) * 16 + static_cast<int>(request.rules.persistency),
                     static_cast<int>(request.direction), request.limits.memory,
                     request.limits.buffer_size, request.limits.buffers, request.limits.aggregators,
                     request.limits.alignment, static_cast<int>(request.limits.mode), request.limits.chunk,
                     request.storage.file_system, request.storage.kind, request.storage.block, request.storage.stripe,
-                    set_ ? set_->space() : 0);
+                    set_ ? set_->space() : 0) +
+        request.rules.bank;
     key = XXH3_64bits_withSeed(circumstances.data(), circumstances.size(), own->hash());
     impl = std::make_shared<Plan::Impl>();
     impl->team = weir.team;
@@ -224,11 +225,14 @@ Status File::Impl::check_idle() const noexcept {
 
 void File::Impl::reserve(Arena& arena, const Layout& layout, Outcome& outcome) noexcept {
   // Buffers that a step uses never move: a larger plan gets an arena of its own.
-  if (arena.bound() && !arena.large_enough(layout)) {
+  outcome.fail(attempt("allocate buffers", [&]() -> Status {
+    Result<std::vector<MemoryBank*>> banks = context->banks_for(layout, settings->election);
+    if (!banks) return banks.status();
+    if (!arena.bound() || arena.large_enough(layout, *banks)) return arena.reserve(layout, *banks);
     outcome.flags |= flag_too_small;
-    return;
-  }
-  outcome.fail(attempt("allocate buffers", [&] { return arena.reserve(layout); }), context->team->rank());
+    return {};
+  }), context->team->rank());
+  if (outcome.flags & flag_too_small) return;
   if (arena.moved()) outcome.flags |= flag_moved;
   if (arena.outside()) outcome.flags |= flag_outside;
 }

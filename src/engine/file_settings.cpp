@@ -10,6 +10,10 @@ Result<std::shared_ptr<const FileSettings>> FileSettings::of(const ResolvedSetti
   auto strategy = parse_strategy(settings.text("plan.model"));
   if (!strategy) return strategy.status();
   made->election.strategy = *strategy;
+  made->election.bank = settings.text("memory.tier");
+  made->election.persistency = *parse_persistency(settings.text("memory.persistency"));
+  if (made->election.wants_bank() && made->limits.mode == PlanLimits::Prefer::any)
+    made->limits.mode = PlanLimits::Prefer::aggregate;
   made->files = settings.text("plan.files");
   made->posix = settings.text("storage.kind") == "posix";
   made->memory = settings.text("storage.kind") == "memory";

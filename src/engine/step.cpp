@@ -42,6 +42,7 @@ Step::Impl::~Impl() { --context_.steps; }
 
 void Step::Impl::attach(std::shared_ptr<File::Impl> file, const Arena& arena, StepPlace place) noexcept {
   file_ = std::move(file);
+  arena_ = &arena;
   pass_.shift = place.shift;
   section_ = place.section;
   if (own().node && file_->settings->one_sided)
@@ -299,6 +300,8 @@ Report Step::Impl::report() const {
 std::string Step::Impl::explain() const {
   std::string text = explain_plan(own().layout, pass_.team.nodes());
   if (plan_.impl()->seconds > 0) text += fmt::format("planned in {}\n", format_seconds(plan_.impl()->seconds));
+  if (own().domain && arena_ && !arena_->where().empty())
+    text += fmt::format("buffers of rank {} are in {}\n", pass_.team.rank(), arena_->where());
   if (last_s_ > 0 && own().layout.placement.predicted_s > 0)
     text += fmt::format("predicted {}, measured {}\n", format_seconds(own().layout.placement.predicted_s),
                         format_seconds(last_s_));

@@ -63,6 +63,7 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
   void reset() noexcept;
 
   std::shared_ptr<File::Impl> file_;
+  const Arena* arena_ = nullptr;
   Context::Impl& context_;
   Plan plan_;
   std::size_t section_ = 0;

@@ -281,7 +281,12 @@ Outcome Team::all_but_first(const Outcome& all) const noexcept {
 
 Status Team::provide(int slot, std::uint64_t size) {
   Place& place = places_[slot];
-  if (place.size >= size) return {};
+  const bool in_bank = from_banks_[slot].data() != nullptr;
+  if (place.size >= size && !in_bank) return {};
+  if (in_bank) {
+    from_banks_[slot] = {};
+    place = {};
+  }
   Peer& own = peers_[local_rank_];
   auto& shown = control(local_rank_).shown[slot];
   size = (size + 4095) / 4096 * 4096;
@@ -302,10 +307,24 @@ Status Team::provide(int slot, std::uint64_t size) {
   return {};
 }
 
+void Team::provide(int slot, Allocation memory) noexcept {
+  Peer& own = peers_[local_rank_];
+  Place& place = places_[slot];
+  if (place.offset != 0) own.control.decommit(place.offset, place.size);
+  own.outside[slot] = {};
+  from_banks_[slot] = std::move(memory);
+  place = {0, from_banks_[slot].size()};
+  auto& shown = control(local_rank_).shown[slot];
+  shown.address = from_banks_[slot].address();
+  shown.offset = 0;
+  shown.generation.fetch_add(1);
+}
+
 Result<std::byte*> Team::view(int local_rank, int slot) {
   Peer& peer = peers_[local_rank];
   auto& shown = control(local_rank).shown[slot];
   if (shown.offset != 0) return peer.control.data() + shown.offset;
+  if (local_rank == local_rank_ && from_banks_[slot].data()) return from_banks_[slot].data();
   const std::uint32_t generation = shown.generation.load();
   if (local_rank != local_rank_ && generation != peer.generation[slot]) {
     peer.outside[slot] = {};

@@ -13,6 +13,7 @@
 
 #include "exchange/doorbell.hpp"
 #include "exchange/outcome.hpp"
+#include "memory/bank.hpp"
 #include "machine/node_map.hpp"
 #include "memory/shared_segment.hpp"
 
@@ -117,6 +118,8 @@ class Team {
   static constexpr int first_free_segment = 3;
   /// Makes this rank's segment `slot` at least `size` bytes (its contents are lost when it grows).
   Status provide(int slot, std::uint64_t size);
+  /// The same with memory of a bank.
+  void provide(int slot, Allocation memory) noexcept;
   /// Whether others must map memory before they can `view` it: when this rank's room was not enough.
   [[nodiscard]] bool provided_outside(int slot) const noexcept { return places_[slot].size > 0 && places_[slot].offset == 0; }
   /// Gives back the memory of large announcements. Collective.
@@ -137,6 +140,7 @@ class Team {
     std::array<SharedSegment, segments> outside;  // segments for which its room was too small
     std::array<std::uint32_t, segments> generation{};
   };
+  std::array<Allocation, segments> from_banks_;
   struct Place {  // of an own segment
     std::uint64_t offset = 0, size = 0;
   };

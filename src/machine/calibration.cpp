@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace weir {
 namespace {
@@ -27,7 +28,8 @@ Measurement Measurement::of(std::string name, Unit unit, std::vector<double> sam
     const auto below = static_cast<std::size_t>(place);
     return std::lerp(samples[below], samples[std::min(below + 1, samples.size() - 1)], place - std::floor(place));
   };
-  result.value = at(0.5);
+  // More digits than can be trusted only make it hard to read.
+  result.value = std::strtod(fmt::format("{:.3g}", at(0.5)).c_str(), nullptr);
   result.spread = (at(0.75) - at(0.25)) / result.value;
   return result;
 }

@@ -49,6 +49,7 @@ struct Placement {
   std::uint64_t chunk = 0;  ///< bytes of one message between nodes; 0 on one node
   std::string why;      ///< for people: what decided
   std::string details;  ///< of the election of aggregators, where there was one
+  std::vector<std::uint32_t> banks;  ///< of the machine, for each domain's buffers, where aggregators were elected
   double predicted_s = 0;
 };
 

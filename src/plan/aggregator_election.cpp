@@ -91,6 +91,8 @@ Status elect_aggregators(Layout& layout, std::span<const Footprint> footprints, 
   if (!election) return election.status();
   const Prediction prediction = predict_from_loads(problem, election->places);
   seat(layout, election->places, nodes);
+  layout.placement.banks.clear();
+  for (const Place& place : election->places) layout.placement.banks.push_back(static_cast<std::uint32_t>(place.bank));
   layout.placement.predicted_s = prediction.total_s;
   layout.placement.details = explain_election(problem, rules.strategy, *election, prediction);
   return {};

@@ -14,6 +14,8 @@ struct ElectionRules {
   std::string bank;                             ///< the only one to use; empty: any
   Persistency persistency = Persistency::none;  ///< that the bank must have at least
   bool stays = false;                           ///< all data must stay in the bank
+
+  [[nodiscard]] bool wants_bank() const noexcept { return !bank.empty() || persistency != Persistency::none; }
 };
 
 /// What each node gives to each domain of a layout, as far as footprints tell.

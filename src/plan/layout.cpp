@@ -148,6 +148,7 @@ void each_field(Kept& layout, Visit&& visit) {
   visit(layout.placement.chunk);
   visit(layout.placement.why);
   visit(layout.placement.details);
+  visit(layout.placement.banks);
   visit(layout.placement.predicted_s);
   visit(layout.files.files);
   visit(layout.files.group_of);

@@ -45,6 +45,8 @@ class RealFaults : public FaultWorld {
     return found;
   }
 
+  std::string write_through(const Settings& settings);
+
   static constexpr const char* why_skipped = "needs root and mounts of its own (unshare -m, see private_mounts.sh)";
 
  private:
@@ -199,6 +201,87 @@ TEST_F(RealFaults, a_limit_on_open_files_is_told_by_all_ranks_and_leaks_none) {
       expect_works(weir, file("data"), part, {}, 3);
       ASSERT_FALSE(failed_anywhere());
     }
+}
+
+/// Some rank's explanation has these words.
+void expect_said(const std::string& explanation, const std::string& words) {
+  EXPECT_TRUE(any_rank(explanation.find(words) != std::string::npos)) << words << " is not in " << explanation;
+}
+
+/// Writes and checks a file through aggregators; what they say of it.
+std::string RealFaults::write_through(const Settings& settings) {
+  Context weir{MPI_COMM_WORLD, settings};
+  const Part part = Part::interleaved(rank(), ranks(), 100, 60);
+  auto opened = weir.create(file("data"));
+  auto step = opened->declare(part.declaration());
+  EXPECT_EQ(same(step), Code::ok) << step.status().message();
+  const auto data = part.all_data(5);
+  EXPECT_EQ(give(*step, data).message(), "");
+  EXPECT_EQ(same(step->finish()), Code::ok);
+  EXPECT_EQ(same(opened->close()), Code::ok);
+  expect_contents(file("data"), pattern_file(5, part.file_size));
+  return step->explain();
+}
+
+TEST_F(RealFaults, buffers_on_full_node_storage_fall_to_the_next_bank_and_say_so) {
+  if (!mount_small("size=10m")) GTEST_SKIP() << why_skipped;
+  if (rank() == 0)
+    std::ofstream{file("machine.toml")} << fmt::format(R"(
+name = "test"
+[topology]
+kind = "flat"
+nodes = {}
+[topology.links.link]
+bandwidth = "1 GB/s"
+[[bank]]
+name = "scratch"
+kind = "nvme"
+capacity = "1 GB"
+read = "2 GB/s"
+write = "2 GB/s"
+persistency = "job"
+path = "{}"
+[[bank]]
+name = "spare"
+kind = "dram"
+capacity = "1 GB"
+read = "20 GB/s"
+write = "20 GB/s"
+)",
+                                                   ranks(), file("mount"));
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (const char* per_node : {"0", "2"}) {
+    const Settings settings{{"machine.description", file("machine.toml")}, {"machine.ranks_per_node", per_node},
+                            {"memory.tier", "scratch"},                    {"plan.buffer_size", "4096"},
+                            {"exchange.chunk", "4096"}};
+    expect_said(write_through(settings), "are in scratch\n");
+    Settings lasting = settings;
+    lasting["memory.tier"] = "";
+    lasting["memory.persistency"] = "job";
+    expect_said(write_through(lasting), "are in scratch\n");
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank() == 0) std::ofstream{file("mount/filler")} << std::string(11 * mib, 'x');
+    MPI_Barrier(MPI_COMM_WORLD);
+    expect_said(write_through(settings), "are in spare, because scratch had no room");
+    {
+      Context weir{MPI_COMM_WORLD, lasting};
+      auto opened = weir.create(file("data"));
+      auto step = opened->declare(Part::interleaved(rank(), ranks(), 100, 60).declaration());
+      EXPECT_EQ(same(step), Code::no_space) << step.status().message();
+      EXPECT_EQ(same(opened->close()), Code::ok);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank() == 0) std::filesystem::remove(file("mount/filler"));
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+TEST_F(RealFaults, a_tier_that_no_bank_is_of_is_told_with_those_that_there_are) {
+  Context weir{MPI_COMM_WORLD, {{"memory.tier", "nvm"}}};
+  auto opened = weir.create(file("data"));
+  auto step = opened->declare(Part::interleaved(rank(), ranks(), 100, 60).declaration());
+  expect_code(step, Code::no_memory, "dram: 'nvm' is asked for");
+  EXPECT_EQ(same(opened->close()), Code::ok);
 }
 
 }  // namespace

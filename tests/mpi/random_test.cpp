@@ -59,10 +59,17 @@ void finish(Step& step, bool split) {
 
 class RandomDeclarations : public World {
  protected:
-  void one_case(Context& weir, std::uint64_t seed) {
+  /// `described`: the context knows a machine with these banks.
+  void one_case(Context& weir, std::uint64_t seed, bool described = false) {
     Random random{seed};
     const RandomCase declared = RandomCase::make(random, ranks(), between(random, 0, 3) == 0);
-    const Circumstances how = Circumstances::make(random, declared.end);
+    Circumstances how = Circumstances::make(random, declared.end);
+    if (described) {
+      const char* models[] = {"greedy", "shortest", "longest", "random", "tapioca", "ma-tapioca", "weir"};
+      const char* tiers[] = {"", "hbm", "dram", "scratch", "small"};
+      how.settings["plan.model"] = models[between(random, 0, 6)];
+      how.settings["memory.tier"] = tiers[between(random, 0, 4)];
+    }
     SCOPED_TRACE(how.text());
     const std::string path = directory() + "/data";
     std::vector<unsigned char> expected;
@@ -154,6 +161,22 @@ TEST_F(RandomDeclarations, equal_the_reference_byte_for_byte) {
     if (rank() == 0)
       fmt::print("{} cases from seed {} on {} ranks, {} a node (0: all), in {:.1f} s\n", cases, first, ranks(), per_node,
                  MPI_Wtime() - start);
+  }
+}
+
+TEST_F(RandomDeclarations, equal_the_reference_wherever_models_put_their_buffers) {
+  const std::uint64_t cases = std::max<std::uint64_t>(1, from_environment("RANDOM_CASES", 500) / 4);
+  const std::string machine = fmt::format(
+      "torus 4x2 link 1GBps latency 1us gateway every 4 bridges 1 bridge 1GBps bank hbm 1GB 100GBps 100ns "
+      "bank dram 16GB 20GBps 90ns bank scratch nvme 1GB 1GBps 10us job bank small ssd 8MB 0.5GBps 50us job");
+  for (const int per_node : {0, 1, 2}) {
+    Context weir{MPI_COMM_WORLD,
+                 {{"machine.ranks_per_node", std::to_string(per_node)}, {"machine.description", machine}}};
+    for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+      SCOPED_TRACE(fmt::format("seed {}, {} ranks, {} ranks a node", seed, ranks(), per_node));
+      one_case(weir, seed, true);
+      ASSERT_FALSE(any_rank(HasFatalFailure())) << "seed " << seed << ", " << per_node << " ranks a node";
+    }
   }
 }
 

@@ -1,0 +1,96 @@
+#include "this_machine.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include "bench_common.hpp"
+#include "engine/calibrate.hpp"
+#include "engine/detect_machine.hpp"
+
+namespace weir::tools {
+namespace {
+
+/// MPI for as long as it is needed.
+class MpiSession {
+ public:
+  MpiSession() { MPI_Init(nullptr, nullptr); }
+  MpiSession(const MpiSession&) = delete;
+  MpiSession& operator=(const MpiSession&) = delete;
+  ~MpiSession() { MPI_Finalize(); }
+};
+
+/// What an earlier calibration measured, where there is one for this machine.
+void use_stored(ThisMachine& here, const JoinedNodes& nodes, int ranks_per_node, const std::string& cache,
+                const std::string& storage) {
+  const CalibrationKey key = CalibrationKey::of(nodes, ranks_per_node, storage);
+  const std::string path = calibration_path(cache, key);
+  Result<std::string> text = path.empty() ? Result<std::string>{Status{Code::not_found, {}}} : read_calibration(path);
+  if (!text) return;
+  Result<Calibration> stored = parse_calibration(*text, key);
+  if (!stored) return here.warnings.push_back(stored.status().message());
+  here.calibration = std::move(*stored);
+  here.calibrated = path;
+}
+
+template <Unit unit>
+std::string known(const Figure<unit>& figure) {
+  return figure.known() ? ", " + format_figure(figure) : std::string{};
+}
+
+}  // namespace
+
+Result<std::optional<ThisMachine>> look_at_this_machine(const Look& look) {
+  Result<ResolvedSettings> settings = ResolvedSettings::resolve();
+  if (!settings) return settings.status();
+  const MpiSession session;
+  Team::Options options;
+  options.ranks_per_node = static_cast<int>(settings->number("machine.ranks_per_node"));
+  Result<std::shared_ptr<Team>> made = Team::create(MPI_COMM_WORLD, options);
+  if (!made) return made.status();
+  Team& team = **made;
+  Result<JoinedNodes> nodes = detect_nodes(team, detect_options(*settings, look.storage));
+  if (!nodes) return nodes.status();
+  const int ranks_per_node = most_ranks_on_a_node(team);
+  const std::string& cache = settings->text("machine.calibration");
+
+  ThisMachine here{machine_of(*nodes, ranks_per_node), nodes->common, {}, {}, nodes->common.warnings};
+  if (look.calibrate) {
+    const Progress progress;
+    CalibrateOptions how{look.seconds, look.storage, cache, false, {}};
+    if (team.rank() == 0)
+      how.progress = [&](std::string_view what, double done) { progress.show(fmt::format("measuring {}", what), done); };
+    Result<Calibrated> measured = load_or_calibrate(team, *nodes, how);
+    if (team.rank() == 0) progress.clear();
+    if (!measured) return measured.status();
+    here.calibration = measured->calibration;
+    here.calibrated = calibration_path(cache, measured->calibration.key);
+    here.warnings.insert(here.warnings.end(), measured->warnings.begin(), measured->warnings.end());
+  } else if (team.rank() == 0) {
+    use_stored(here, *nodes, ranks_per_node, cache, look.storage);
+  }
+  apply(here.machine, here.calibration);
+  if (team.rank() != 0) return std::optional<ThisMachine>{};
+  return std::optional{std::move(here)};
+}
+
+std::string hardware_text(const ThisMachine& here) {
+  const NodeFacts& node = here.node;
+  std::string text = fmt::format("\nhardware of a node\n  cores        {}\n", node.cores);
+  for (const NumaFacts& numa : node.numa)
+    text += fmt::format("  numa node    {}, {}{}{}{}{}\n", numa.index, numa.kind, known(numa.capacity), known(numa.latency),
+                        known(numa.read), known(numa.write));
+  for (const CacheFacts& cache : node.caches)
+    text += fmt::format("  cache        {} of level {}{} each\n", cache.count, cache.level, known(cache.each));
+  for (const NetworkDevice& network : node.networks)
+    text += fmt::format("  network      {}, {}{}\n", network.name, network.kind, known(network.bandwidth));
+  for (const BlockDevice& disk : node.disks)
+    text += fmt::format("  disk         {}, {}{}\n", disk.name, disk.kind, known(disk.size));
+  if (here.calibration.measurements.empty()) return text + "\nnothing was measured: `weir machine --calibrate` does\n";
+  text += "\nmeasured\n";
+  for (const Measurement& m : here.calibration.measurements)
+    text += fmt::format("  {:<24} {:>14}  median of {}, the middle half within {:.0f} %\n", m.name,
+                        format_figure(m.value, m.unit), m.repetitions, 100 * m.spread);
+  return text + fmt::format("  kept in {}\n", here.calibrated);
+}
+
+}  // namespace weir::tools

@@ -46,6 +46,7 @@ class RealFaults : public FaultWorld {
   }
 
   std::string write_through(const Settings& settings);
+  static void expect_said(const std::string& explanation, const std::string& words);
 
   static constexpr const char* why_skipped = "needs root and mounts of its own (unshare -m, see private_mounts.sh)";
 
@@ -204,7 +205,7 @@ TEST_F(RealFaults, a_limit_on_open_files_is_told_by_all_ranks_and_leaks_none) {
 }
 
 /// Some rank's explanation has these words.
-void expect_said(const std::string& explanation, const std::string& words) {
+void RealFaults::expect_said(const std::string& explanation, const std::string& words) {
   EXPECT_TRUE(any_rank(explanation.find(words) != std::string::npos)) << words << " is not in " << explanation;
 }
 

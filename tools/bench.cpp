@@ -206,6 +206,7 @@ void add_bench(CLI::App& program) {
   const auto options = std::make_shared<Options>();
   for (const bench::WorkloadKind& kind : bench::workload_table()) add_workload(*command, kind, options);
   add_bench_plan(*command);
+  add_bench_placement(*command);
 }
 
 }  // namespace weir::tools

@@ -15,6 +15,8 @@ namespace weir::tools {
 
 /// The cost of planning, which needs no job.
 void add_bench_plan(CLI::App& bench);
+/// The cost of electing aggregators, which needs none either.
+void add_bench_placement(CLI::App& bench);
 
 /// A line on the terminal that says how far the work is.
 class Progress {

@@ -10,6 +10,7 @@
 #include "core/units.hpp"
 #include "machine/stored.hpp"
 #include "model/explanation.hpp"
+#include "model/machine_rule.hpp"
 #include "plan/plan.hpp"
 #include "text_table.hpp"
 #include "workload.hpp"
@@ -106,11 +107,10 @@ void use_workload(Case& made, const Options& options) {
   if (options.buffers > 0) request.limits.buffers = static_cast<std::uint32_t>(options.buffers);
   if (!options.buffer_size.empty())
     request.limits.buffer_size = static_cast<std::uint64_t>(bytes_of(options.buffer_size, "--buffer-size"));
-  request.limits.mode = PlanLimits::Prefer::aggregate;
   request.storage.file_system = made.machine.storage.kind;
   request.storage.local = nodes == 1;
   if (made.machine.storage.stripe.known()) request.storage.stripe = static_cast<std::uint64_t>(made.machine.storage.stripe.value);
-  const SimpleRule rule;
+  const MachineRule rule{made.machine};
   request.model = &rule;
 
   std::vector<Footprint> footprints;
@@ -197,6 +197,7 @@ nlohmann::ordered_json json_of(const Case& made, const std::vector<Outcome>& out
   nlohmann::ordered_json json{{"machine", made.machine.name},
                               {"model", name(main.strategy)},
                               {"workload", made.about},
+                              {"mode", "aggregate"},
                               {"nodes", made.problem.nodes()},
                               {"ranks_per_node", made.ranks_per_node},
                               {"buffers", made.problem.buffers},
@@ -227,6 +228,9 @@ nlohmann::ordered_json json_of(const Case& made, const std::vector<Outcome>& out
 
 void run(const Options& options) {
   const std::unique_ptr<Case> made = make_case(options);
+  if (made->problem.traffic.empty())  // every rank for itself: there is nobody to elect
+    return print_results(options.json, made->plan,
+                         {{"machine", made->machine.name}, {"workload", made->about}, {"mode", "direct"}});
   const Strategy chosen = parse_strategy(options.model).value();
   std::vector<Outcome> outcomes;
   if (options.compare)

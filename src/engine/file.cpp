@@ -8,6 +8,7 @@
 
 #include "core/errors.hpp"
 #include "engine/step.hpp"
+#include "model/machine_rule.hpp"
 
 namespace weir {
 
@@ -56,9 +57,11 @@ Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>&
   Context::Impl& weir = *context;
   const double start = now();
   PlanRequest request;
-  static const SimpleRule rule;
+  static const SimpleRule rule_of_thumb;
+  std::optional<MachineRule> rule;
+  if (weir.machine) rule.emplace(*weir.machine);
   request.direction = direction();
-  request.model = &rule;
+  request.model = rule ? static_cast<const PlacementModel*>(&*rule) : &rule_of_thumb;
   request.machine = weir.machine.get();
   std::uint64_t key = 0;
   Result<RankDeclaration> own{Status{}};

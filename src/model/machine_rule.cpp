@@ -1,0 +1,125 @@
+#include "model/machine_rule.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/units.hpp"
+#include "model/election.hpp"
+
+namespace weir {
+namespace {
+
+// Aggregators a node at most, and sizes of buffers that are tried.
+constexpr int most_per_node = 2;
+constexpr std::uint64_t sizes[] = {std::uint64_t{1} << 20, std::uint64_t{4} << 20, std::uint64_t{16} << 20};
+// A larger choice must be this much faster than a smaller one.
+constexpr double worth_it = 0.98;
+
+struct Choice {
+  int aggregators = 1;
+  std::uint64_t buffer = 0;
+  double seconds = std::numeric_limits<double>::infinity();
+};
+
+double slowest_link_latency(const Machine& machine) {
+  double most = 0;
+  for (const LinkClass& each : machine.topology->classes()) most = std::max(most, each.latency.value);
+  return most;
+}
+
+/// Every rank stores its own pieces, one call each.
+double direct_s(const Machine& machine, const Demand& demand) {
+  std::vector<double> load(static_cast<std::size_t>(machine.links()));
+  const int nodes = demand.nodes->nodes();
+  const double each = static_cast<double>(demand.bytes) / nodes;
+  std::vector<int> path;
+  double busiest = 0;
+  for (int node = 0; node < nodes; ++node) {
+    path.clear();
+    machine.route_to_storage(node, path);
+    for (const int link : path) {
+      double& here = load[static_cast<std::size_t>(link)];
+      here += each;
+      busiest = std::max(busiest, here / machine.link_bandwidth(link));
+    }
+  }
+  return busiest + static_cast<double>(demand.busiest_rank_pieces) * machine.storage.latency.value;
+}
+
+/// Tries some numbers of aggregators with some sizes of buffers.
+class Trial {
+ public:
+  Trial(const Machine& machine, const Demand& demand, const PlanLimits& limits)
+      : machine_{machine}, demand_{demand}, limits_{limits} {
+    problem_.machine = &machine;
+    problem_.job_nodes = demand.nodes->nodes();
+    problem_.most_per_node = most_per_node;
+    problem_.buffers = static_cast<int>(limits.buffers);
+  }
+
+  Choice best() {
+    const int nodes = demand_.nodes->nodes(), most = std::min(demand_.nodes->ranks(), most_per_node * nodes);
+    if (limits_.aggregators) {
+      consider(std::min<int>(static_cast<int>(limits_.aggregators), demand_.nodes->ranks()));
+      return best_;
+    }
+    const int groups = (nodes + machine_.group_size() - 1) / machine_.group_size();
+    for (int count = std::min(groups, most); count <= most; count *= 2) consider(count);
+    return best_;
+  }
+
+ private:
+  void consider(int aggregators) {
+    const std::vector<double> bytes(static_cast<std::size_t>(demand_.nodes->nodes()),
+                                    static_cast<double>(demand_.bytes) / demand_.nodes->nodes());
+    problem_.traffic = traffic_in_order(bytes, aggregators);
+    if (problem_.traffic.empty()) return;
+    const std::uint64_t room = std::max<std::uint64_t>(1, limits_.memory / limits_.buffers);
+    std::uint64_t tried = 0;
+    for (const std::uint64_t size : sizes) {
+      const std::uint64_t buffer = std::min(limits_.buffer_size ? limits_.buffer_size : size, room);
+      if (buffer == tried) break;
+      tried = buffer;
+      problem_.buffer_bytes = static_cast<double>(buffer);
+      Result<Election> election = elect(problem_, Strategy::shortest_path);
+      if (!election) continue;
+      const Prediction prediction = predict_from_loads(problem_, election->places);
+      const double seconds =
+          prediction.total_s + prediction.rounds * (machine_.storage.latency.value + slowest_link_latency(machine_));
+      if (seconds < best_.seconds * worth_it) best_ = {aggregators, buffer, seconds};
+    }
+  }
+
+  const Machine& machine_;
+  const Demand& demand_;
+  const PlanLimits& limits_;
+  PlacementProblem problem_;
+  Choice best_;
+};
+
+}  // namespace
+
+Placement MachineRule::place(const Demand& demand, const PlanLimits& limits) const {
+  const SimpleRule rule_of_thumb;
+  if (demand.nodes->nodes() == 1 || demand.bytes == 0) return rule_of_thumb.place(demand, limits);
+  const Choice choice = Trial{machine_, demand, limits}.best();
+  if (choice.seconds == std::numeric_limits<double>::infinity()) return rule_of_thumb.place(demand, limits);
+  const double direct = direct_s(machine_, demand);
+  PlanLimits chosen = limits;
+  chosen.aggregators = static_cast<std::uint32_t>(choice.aggregators);
+  chosen.buffer_size = choice.buffer;
+  if (limits.mode == PlanLimits::Prefer::any)
+    chosen.mode = direct <= choice.seconds ? PlanLimits::Prefer::direct : PlanLimits::Prefer::aggregate;
+  Placement placement = rule_of_thumb.place(demand, chosen);
+  const bool is_direct = placement.mode == Mode::direct;
+  placement.why = fmt::format(
+      "{}: every rank for itself would take {}, {} aggregator{} with {} buffer{} of {} {}; {}",
+      is_direct ? "direct" : "aggregate", format_seconds(direct), choice.aggregators, choice.aggregators == 1 ? "" : "s",
+      limits.buffers, limits.buffers == 1 ? "" : "s", format_bytes(choice.buffer), format_seconds(choice.seconds),
+      limits.mode != PlanLimits::Prefer::any ? "plan.mode asks for it" : "the faster one");
+  return placement;
+}
+
+}  // namespace weir

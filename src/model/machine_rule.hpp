@@ -1,0 +1,25 @@
+#pragma once
+
+#include "machine/machine.hpp"
+#include "model/placement.hpp"
+
+namespace weir {
+
+/// Chooses between direct and aggregated, the number of aggregators and the size of their buffers by what a machine's
+/// links, gateways and storage need for the volume: the fastest of a few of each wins, and of equally fast ones that
+/// with fewer aggregators and smaller buffers. What the user fixed stays.
+///
+/// On one node it is the rule of thumb, whose limits were measured on such.
+/// Limitations: nodes are taken to have equally much, in the order of the file; a storage call costs the storage's
+/// latency, a round that of the network once more.
+class MachineRule : public PlacementModel {
+ public:
+  explicit MachineRule(const Machine& machine) : machine_{machine} {}
+  [[nodiscard]] std::string name() const override { return "machine"; }
+  [[nodiscard]] Placement place(const Demand& demand, const PlanLimits& limits) const override;
+
+ private:
+  const Machine& machine_;
+};
+
+}  // namespace weir

@@ -1,0 +1,64 @@
+#!/bin/sh
+# plan.sh WEIR: what `weir plan` and `weir bench placement` print for people and for programs.
+set -eu
+weir=$1
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+. "$(dirname "$0")/checks.sh"
+cd "$directory"
+
+runs 0 "$weir" plan --help
+for word in --machine --model --workload --capacity --persistency --compare --json Examples:; do says out "$word"; done
+
+# MA-TAPIOCA's tables: process, bank, seconds.
+runs 0 "$weir" plan --machine toy --model ma-tapioca --json -
+silent err
+tr -d ' \n' <out | grep -oE '"process":[0-9],"node":[0-9],"bank":"[a-z]+","domain":0,"seconds":[0-9.]+,"chosen":[a-z]+' \
+  >costs
+[ "$(grep -c . costs)" -eq 12 ] || fail "twelve costs" costs
+cost() {
+  found=$(grep "^\"process\":$1,.*\"bank\":\"$2\"" costs | sed 's/.*"seconds":\([0-9.]*\),.*/\1/')
+  awk -v found="$found" -v expected="$3" -v within="$4" \
+    'BEGIN { d = found - expected; exit !((d < 0 ? -d : d) <= within) }' || fail "process $1 $2: $found, not $3" costs
+}
+cost 0 hbm 0.593 0.001; cost 1 hbm 0.470 0.001; cost 2 hbm 0.742 0.001; cost 3 hbm 0.503 0.001
+cost 0 dram 0.603 0.001; cost 1 dram 0.480 0.001; cost 2 dram 0.752 0.001; cost 3 dram 0.513 0.001
+cost 0 nvr 2.350 0.0235; cost 1 nvr 2.020 0.0202; cost 2 nvr 2.710 0.0271; cost 3 nvr 2.120 0.0212
+[ "$(grep -c '"chosen":true' costs)" -eq 1 ] || fail "one is chosen" costs
+grep '"chosen":true' costs | grep -q '"process":1,"node":1,"bank":"hbm"' || fail "HBM of process 1" costs
+
+# The capacity fallback.
+chosen() { tr -d ' \n' <out | grep -q "\"chosen\":{\"process\":1,\"node\":1,\"bank\":\"$1\"}" || fail "$1 is not chosen" out; }
+runs 0 "$weir" plan --machine toy --model ma-tapioca --capacity hbm=32MB --json -
+chosen dram
+runs 0 "$weir" plan --machine toy --model ma-tapioca --capacity hbm=32MB --capacity dram=32MB --json -
+chosen nvr
+runs 1 "$weir" plan --machine toy --model ma-tapioca --capacity hbm=32MB --capacity dram=32MB --capacity nvr=1MB
+says err "no memory bank will do"
+runs 0 "$weir" plan --machine toy --model ma-tapioca --persistency job --json -
+chosen nvr
+
+runs 0 "$weir" plan --machine mira-512 --compare --json compared.json
+for model in greedy shortest longest random tapioca ma-tapioca weir; do
+  grep -qE "^$model +[0-9.]+ " out || fail "no line of $model" out
+done
+says out "bytes by class of link"
+says out "predicted:"
+says compared.json '"comparison"'
+runs 0 "$weir" plan --machine theta --nodes 64 --ranks-per-node 4 --workload hacc --parameter particles=1000
+says out "writes 9.28 MiB in"
+says out "model weir on theta"
+runs 0 "$weir" plan --machine 'torus 4x4 link 2GBps storage gpfs 1GBps 1us' --workload array1d --ranks-per-node 2
+says out "32 ranks on 16 nodes"
+
+runs 1 "$weir" plan --machine nowhere
+silent out
+runs 2 "$weir" plan --machine toy --model cheapest
+runs 1 "$weir" plan --machine toy --nodes 5
+says err "has 4 nodes, not 5"
+runs 1 "$weir" plan --machine laptop
+says err "--workload"
+
+runs 0 "$weir" bench placement --machine theta --nodes 64,128 --aggregators 4,16 --runs 1 --json -
+[ "$(grep -c '"median_s":' out)" -eq 12 ] || fail "three models, two sizes of job, two numbers of aggregators" out
+echo "weir plan: all as expected"

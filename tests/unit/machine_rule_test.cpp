@@ -1,0 +1,83 @@
+#include <gtest/gtest.h>
+
+#include "machine/short_text.hpp"
+#include "model/machine_rule.hpp"
+
+namespace weir {
+namespace {
+
+Machine cluster(const std::string& storage) {
+  return parse_short_text("torus 4x4 link 2GBps latency 2us gateway every 8 bridges 1 bridge 2GBps gateway 2GBps "
+                          "bank dram 16GB 20GBps 90ns storage " + storage).value();
+}
+
+Demand demand(const NodeMap& nodes, std::uint64_t bytes, std::uint64_t pieces) {
+  Demand made;
+  made.bytes = bytes;
+  made.pieces = pieces;
+  made.busiest_rank_pieces = pieces / static_cast<std::uint64_t>(nodes.ranks());
+  made.nodes = &nodes;
+  made.storage.file_system = "gpfs";
+  made.storage.local = false;
+  return made;
+}
+
+TEST(MachineRule, aggregates_many_small_pieces_and_leaves_few_large_ones_alone) {
+  const Machine machine = cluster("gpfs 10GBps 1ms");
+  const NodeMap nodes = NodeMap::blocks(64, 4);
+  const MachineRule rule{machine};
+  EXPECT_EQ(rule.place(demand(nodes, 64 << 20, 1 << 20), {}).mode, Mode::aggregate);
+  EXPECT_EQ(rule.place(demand(nodes, std::uint64_t{1} << 34, 64), {}).mode, Mode::direct);
+}
+
+TEST(MachineRule, takes_more_aggregators_or_larger_buffers_for_more_data) {
+  const Machine machine = cluster("gpfs 10GBps 1ms");
+  const NodeMap nodes = NodeMap::blocks(64, 4);
+  PlanLimits limits;
+  limits.mode = PlanLimits::Prefer::aggregate;
+  std::size_t before = 0;
+  std::uint64_t first = 0, last = 0;
+  for (const std::uint64_t mib : {1, 16, 256, 4096, 65536}) {
+    const Placement placement = MachineRule{machine}.place(demand(nodes, mib << 20, 1 << 20), limits);
+    const std::uint64_t room = placement.aggregators.size() * placement.buffer_size;
+    EXPECT_GE(room, before) << mib << " MiB";
+    before = room;
+    (first == 0 ? first : last) = room;
+  }
+  EXPECT_GT(last, first);
+}
+
+TEST(MachineRule, keeps_what_the_user_fixed) {
+  const Machine machine = cluster("gpfs 10GBps 1ms");
+  const NodeMap nodes = NodeMap::blocks(64, 4);
+  PlanLimits limits;
+  limits.aggregators = 5;
+  limits.buffer_size = 12345;
+  limits.mode = PlanLimits::Prefer::aggregate;
+  const Placement placement = MachineRule{machine}.place(demand(nodes, std::uint64_t{1} << 30, 64), limits);
+  EXPECT_EQ(placement.mode, Mode::aggregate);
+  EXPECT_EQ(placement.aggregators.size(), 5u);
+  EXPECT_EQ(placement.buffer_size, 12345u);
+}
+
+TEST(MachineRule, stays_within_the_memory_it_is_given) {
+  const Machine machine = cluster("gpfs 10GBps 1ms");
+  const NodeMap nodes = NodeMap::blocks(64, 4);
+  for (const std::uint64_t memory : {1000ul, 100'000ul, 3ul << 20}) {
+    PlanLimits limits;
+    limits.memory = memory;
+    limits.mode = PlanLimits::Prefer::aggregate;
+    const Placement placement = MachineRule{machine}.place(demand(nodes, std::uint64_t{1} << 30, 1 << 20), limits);
+    EXPECT_LE(placement.buffer_size * placement.buffers, memory);
+  }
+}
+
+TEST(MachineRule, is_the_rule_of_thumb_on_one_node) {
+  const Machine machine = parse_short_text("flat 1 storage ext4 1GBps 10us").value();
+  const NodeMap nodes = NodeMap::blocks(4, 4);
+  Demand same = demand(nodes, 1 << 20, 1 << 10);
+  EXPECT_EQ(MachineRule{machine}.place(same, {}).why, SimpleRule{}.place(same, {}).why);
+}
+
+}  // namespace
+}  // namespace weir

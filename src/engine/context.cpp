@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sched.h>
-#include <xxhash.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -10,11 +9,7 @@
 
 #include "core/errors.hpp"
 #include "core/log.hpp"
-#include "engine/detect_machine.hpp"
 #include "engine/step.hpp"
-#include "machine/description.hpp"
-#include "machine/stored.hpp"
-#include "memory/make_bank.hpp"
 
 namespace weir {
 
@@ -75,23 +70,6 @@ void ignore_file_size_signal() {
 /// Buffers that the first rank of each node has from the beginning: two of the size that is best on local storage.
 constexpr std::uint64_t ready_buffers = 2 << 20;
 
-/// As machine.description: what can be found out.
-constexpr std::string_view detect_word = "detect";
-
-/// The machine that a setting describes, with a hash of all that is known of it.
-Result<std::shared_ptr<const Machine>> described_machine(const std::string& text, int job_nodes, std::uint64_t& hash) {
-  Result<Machine> found = find_machine(text);
-  if (!found) return found.status();
-  if (found->nodes() < job_nodes)
-    return problem(Code::settings,
-                   fmt::format("cannot use machine.description '{}': it has {} node{}, the job {}", text, found->nodes(),
-                               found->nodes() == 1 ? "" : "s", job_nodes),
-                   "describe all nodes, or leave machine.description empty");
-  const std::string written = write_machine(*found);
-  hash = XXH3_64bits(written.data(), written.size()) | 1;
-  return std::make_shared<const Machine>(std::move(*found));
-}
-
 double spin_of(const ResolvedSettings& settings) {
   const std::uint64_t spin = settings.number("exchange.spin_us");
   return spin == automatic ? -1 : static_cast<double>(spin) * 1e-6;
@@ -148,12 +126,7 @@ Status Context::Impl::prepare() {
     auto made = FileSettings::of(settings, *team);
     if (!made) return made.status();
     file_settings = std::move(*made);
-    if (const std::string& text = settings.text("machine.description"); !text.empty() && text != detect_word) {
-      auto described = described_machine(text, team->nodes().nodes(), outcome.vote);
-      if (!described) return described.status();
-      machine = std::move(*described);
-      outcome.most = outcome.vote;
-    }
+    if (Status status = describe(outcome); !status.ok()) return status;
     for (int segment = Team::first_free_segment; segment < Team::segments; ++segment)
       arenas.push_back(std::make_unique<Arena>(*team, segment));
     return team->leader() ? arenas.front()->reserve(bytes) : Status{};
@@ -164,50 +137,7 @@ Status Context::Impl::prepare() {
     return problem(Code::mismatch, "cannot make a context: machine.description gives different machines on some ranks",
                    "give all ranks the same text, or a file that all can read");
   if (Status status = arenas.front()->connect_first(bytes); !status.ok()) return status;
-  const bool detects = settings.text("machine.description") == detect_word || file_settings->election.wants_bank();
-  return machine || !detects ? Status{} : detect();
-}
-
-Status Context::Impl::detect() {
-  Result<Machine> found = detect_machine(*team, detect_options(settings, "."));
-  if (!found) return found.status();
-  return attempt("make a context", [&]() -> Status {
-    machine = std::make_shared<const Machine>(std::move(*found));
-    return {};
-  });
-}
-
-Result<std::vector<MemoryBank*>> Context::Impl::banks_for(const Layout& layout, const ElectionRules& rules) {
-  std::vector<MemoryBank*> order;
-  const auto domain = domain_of_rank(layout, team->rank());
-  if (!domain || layout.placement.banks.empty() || !machine || machine->banks.empty()) return order;
-  const std::uint32_t first = layout.placement.banks[*domain];
-  if (machine->banks[first].kind == "dram" && machine->banks[first].path.empty()) return order;
-  PlacementConditions conditions;
-  conditions.machine = machine.get();
-  conditions.persistency = rules.persistency;
-  conditions.buffers = 1;
-  conditions.buffer_bytes = static_cast<double>(ArenaShape::of(layout, team->nodes(), team->rank()).whole_bytes());
-  std::vector<std::uint32_t> indices{first};
-  for (const int other : conditions.fitting_banks(conditions.buffer_bytes))
-    if (static_cast<std::uint32_t>(other) != first) indices.push_back(static_cast<std::uint32_t>(other));
-  for (const std::uint32_t index : indices) {
-    auto& bank = banks[index];
-    if (!bank) {
-      std::vector<NumaFacts> numa;
-      if (machine->banks[index].path.empty() && machine->banks[index].kind != "dram")
-        if (Result<NodeFacts> node = detect_node(detect_options(settings, ".")); node) numa = std::move(node->numa);
-      Result<std::unique_ptr<MemoryBank>> made = make_bank(machine->banks[index], numa);
-      if (!made && order.empty() && index == indices.back()) return made.status();
-      if (!made) {
-        log_line(LogComponent::plan, LogLevel::warn, "{}", made.status().message());
-        continue;
-      }
-      bank = std::move(*made);
-    }
-    order.push_back(bank.get());
-  }
-  return order;
+  return detect();
 }
 
 Status Context::Impl::agree(Call call, std::uint64_t object, const Status& mine) {

@@ -49,7 +49,9 @@ struct Context::Impl {
   /// What all files share: and buffers for a first one, present and mapped, so that its first step does not pay for
   /// them. Collective.
   Status prepare();
-  /// Finds out what the machine is. Collective.
+  /// Takes the machine that settings describe; what the ranks must agree on goes into the outcome.
+  Status describe(Outcome& outcome);
+  /// Finds out what the machine is where settings ask for that, or for a bank of it. Collective.
   Status detect();
 
   /// An error when ranks have made different calls before, so that nothing can be done together any more.

@@ -51,12 +51,12 @@ says out "model weir on theta"
 runs 0 "$weir" plan --machine 'torus 4x4 link 2GBps storage gpfs 1GBps 1us' --workload array1d --ranks-per-node 2
 says out "32 ranks on 16 nodes"
 
-runs 1 "$weir" plan --machine nowhere
+runs 2 "$weir" plan --machine nowhere
 silent out
 runs 2 "$weir" plan --machine toy --model cheapest
-runs 1 "$weir" plan --machine toy --nodes 5
+runs 2 "$weir" plan --machine toy --nodes 5
 says err "has 4 nodes, not 5"
-runs 1 "$weir" plan --machine laptop
+runs 2 "$weir" plan --machine laptop
 says err "--workload"
 
 runs 0 "$weir" bench placement --machine theta --nodes 64,128 --aggregators 4,16 --runs 1 --json -

@@ -359,6 +359,15 @@ TEST_F(WrongUse, of_names_is_told_by_all_ranks) {
   EXPECT_TRUE(std::filesystem::is_directory(directory()));
 }
 
+TEST_F(WrongUse, of_a_machine_that_is_not_this_one_is_told_by_all_ranks) {
+  const Settings nowhere{{"machine.description", "nowhere"}};
+  expect_code(Context::make(MPI_COMM_WORLD, nowhere), Code::invalid, "nowhere");
+  const Settings small{{"machine.description", "flat 1"}, {"machine.ranks_per_node", "1"}};
+  if (ranks() > 1) expect_code(Context::make(MPI_COMM_WORLD, small), Code::settings, "it has 1 node, the job");
+  const Settings mine{{"machine.description", last() ? "flat 64 link 1GBps" : "flat 64 link 2GBps"}};
+  if (ranks() > 1) expect_code(Context::make(MPI_COMM_WORLD, mine), Code::mismatch, "different machines");
+}
+
 TEST_F(WrongUse, of_settings_is_told_by_all_ranks_even_when_one_has_them) {
   Context weir{MPI_COMM_WORLD};
   const std::pair<Settings, const char*> wrong[] = {{{{"plan.bufers", "3"}}, "did you mean 'plan.buffers'"},

@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "core/errors.hpp"
+#include "core/log.hpp"
+#include "engine/context.hpp"
+#include "engine/detect_machine.hpp"
+#include "machine/description.hpp"
+#include "machine/stored.hpp"
+#include "memory/make_bank.hpp"
+
+// What a context knows of its machine, and the memory banks that it uses there.
+namespace weir {
+namespace {
+
+/// As machine.description: what can be found out.
+constexpr std::string_view detect_word = "detect";
+
+/// The machine that a setting describes, with a hash of all that is known of it.
+Result<std::shared_ptr<const Machine>> described_machine(const std::string& text, int job_nodes, std::uint64_t& hash) {
+  Result<Machine> found = find_machine(text);
+  if (!found) return found.status();
+  if (found->nodes() < job_nodes)
+    return problem(Code::settings,
+                   fmt::format("cannot use machine.description '{}': it has {} node{}, the job {}", text, found->nodes(),
+                               found->nodes() == 1 ? "" : "s", job_nodes),
+                   "describe all nodes, or leave machine.description empty");
+  const std::string written = write_machine(*found);
+  hash = XXH3_64bits(written.data(), written.size()) | 1;
+  return std::make_shared<const Machine>(std::move(*found));
+}
+
+}  // namespace
+
+Status Context::Impl::describe(Outcome& outcome) {
+  const std::string& text = settings.text("machine.description");
+  if (text.empty() || text == detect_word) return {};
+  auto described = described_machine(text, team->nodes().nodes(), outcome.vote);
+  if (!described) return described.status();
+  machine = std::move(*described);
+  outcome.most = outcome.vote;
+  return {};
+}
+
+Status Context::Impl::detect() {
+  const bool wanted = settings.text("machine.description") == detect_word || file_settings->election.wants_bank();
+  if (machine || !wanted) return {};
+  Result<Machine> found = detect_machine(*team, detect_options(settings, "."));
+  if (!found) return found.status();
+  return attempt("make a context", [&]() -> Status {
+    machine = std::make_shared<const Machine>(std::move(*found));
+    return {};
+  });
+}
+
+Result<std::vector<MemoryBank*>> Context::Impl::banks_for(const Layout& layout, const ElectionRules& rules) {
+  std::vector<MemoryBank*> order;
+  const auto domain = domain_of_rank(layout, team->rank());
+  if (!domain || layout.placement.banks.empty() || !machine || machine->banks.empty()) return order;
+  const std::uint32_t first = layout.placement.banks[*domain];
+  if (machine->banks[first].kind == "dram" && machine->banks[first].path.empty()) return order;
+  PlacementConditions conditions;
+  conditions.machine = machine.get();
+  conditions.persistency = rules.persistency;
+  conditions.buffers = 1;
+  conditions.buffer_bytes = static_cast<double>(ArenaShape::of(layout, team->nodes(), team->rank()).whole_bytes());
+  std::vector<std::uint32_t> indices{first};
+  for (const int other : conditions.fitting_banks(conditions.buffer_bytes))
+    if (static_cast<std::uint32_t>(other) != first) indices.push_back(static_cast<std::uint32_t>(other));
+  for (const std::uint32_t index : indices) {
+    auto& bank = banks[index];
+    if (!bank) {
+      std::vector<NumaFacts> numa;
+      if (machine->banks[index].path.empty() && machine->banks[index].kind != "dram")
+        if (Result<NodeFacts> node = detect_node(detect_options(settings, ".")); node) numa = std::move(node->numa);
+      Result<std::unique_ptr<MemoryBank>> made = make_bank(machine->banks[index], numa);
+      if (!made && order.empty() && index == indices.back()) return made.status();
+      if (!made) {
+        log_line(LogComponent::plan, LogLevel::warn, "{}", made.status().message());
+        continue;
+      }
+      bank = std::move(*made);
+    }
+    order.push_back(bank.get());
+  }
+  return order;
+}
+
+}  // namespace weir

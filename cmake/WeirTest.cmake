@@ -7,7 +7,7 @@ set(WEIR_TEST_SECONDS 120 CACHE STRING "time limit of one test")
 set(weir_test_environment)
 if(WEIR_SANITIZE)
   list(APPEND weir_test_environment
-    RANDOM_CASES=40
+    RANDOM_CASES=40 FAULT_STRIDE=4
     HWLOC_PLUGINS_PATH=/nowhere  # what hwloc's plugins leak has no name once they are unloaded
     "ASAN_OPTIONS=detect_leaks=1:fast_unwind_on_malloc=0"
     "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0"
@@ -20,7 +20,7 @@ if(MPI_C_LIBRARY_VERSION_STRING MATCHES "Open MPI")
   set(weir_most_ranks 64)
   set(weir_most_fault_ranks 64)
   if(WEIR_SANITIZE)
-    set(weir_most_fault_ranks 4)
+    set(weir_most_fault_ranks 2)
   endif()
 else()
   # MPICH polls without giving way: more ranks than this on few cores measure only the scheduler.

@@ -226,7 +226,8 @@ class Shortage : public FaultWorld {
   /// Loops over the allocations of `work` on every rank in turn, until none fails.
   template <class Work>
   void for_each_allocation(const std::string& where, int victim, bool for_ever, Work&& work) {
-    for (long n = 0; n < most_allocations; ++n) {
+    const char* stride = std::getenv("FAULT_STRIDE");  // every how many-th allocation fails, where all take too long
+    for (long n = 0; n < most_allocations; n += stride ? std::atol(stride) : 1) {
       now_ = fmt::format("{}, allocation {} on rank {} of {}, {}", where, n, victim, ranks(), for_ever ? "and all later" : "once");
       Watchdog::watch(now_);
       injection = {.for_ever = for_ever, .left = n};

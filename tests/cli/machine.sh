@@ -63,6 +63,19 @@ for topology in $(sed -n 's/^| `\([a-z]* [^`]*\)`.*/\1/p' "$page" | grep -E '^(m
 done
 for name in $stored; do grep -q "^| \`$name\` |" "$page" || fail "$name is not on the page"; done
 
+XDG_CACHE_HOME=$directory/cache
+export XDG_CACHE_HOME
+runs 0 "$weir" machine
+for word in "hardware of a node" cores "numa node" cache "nothing was measured"; do says out "$word"; done
+runs 0 "$weir" machine --calibrate --seconds 1 --save here.toml
+for word in "bank.dram.read" "storage.write" "kept in $XDG_CACHE_HOME"; do says out "$word"; done
+says here.toml "(measured"
+runs 0 "$weir" machine
+says out "bank.dram.read"
+runs 0 "$weir" machine here.toml
+says out "(measured"
+runs 2 "$weir" machine mira --calibrate
+
 printf 'SwitchName=top Switches=s[0-1]\nSwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-5,9]\n' >topology.conf
 runs 0 "$weir" machine topology.conf
 says out "7 nodes"

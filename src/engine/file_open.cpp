@@ -138,6 +138,10 @@ Status File::Impl::open_here(Call call, Outcome& outcome) {
     auto made = FileSettings::of(*resolved_settings, *weir.team);
     if (!made) return made.status();
     settings = std::move(*made);
+    if (settings->election.wants_bank() && !weir.machine)
+      return problem(Code::settings,
+                     fmt::format("cannot {} '{}': memory.tier and memory.persistency need to know the machine", name(call), path),
+                     "set them for the context too, or machine.description=detect");
   }
   if (plan_)
     if (Status status = check_plan(*plan_); !status.ok()) return status;

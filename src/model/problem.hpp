@@ -42,7 +42,6 @@ struct PlacementConditions {
 struct PlacementProblem : PlacementConditions {
   Traffic traffic;
 
-
   /// `most_per_node`, or more when the nodes would not suffice.
   [[nodiscard]] int seats_per_node() const noexcept {
     const int domains = static_cast<int>(traffic.size());

@@ -32,6 +32,15 @@ void merge_nodes(DomainTraffic& domain) {
   if (!all.empty()) all.resize(kept + 1);
 }
 
+void set_conditions(PlacementProblem& problem, const Layout& layout, const Machine& machine, const ElectionRules& rules) {
+  problem.machine = &machine;
+  problem.buffers = static_cast<int>(layout.placement.buffers);
+  problem.buffer_bytes = static_cast<double>(layout.placement.buffer_size);
+  problem.bank = rules.bank;
+  problem.persistency = rules.persistency;
+  problem.stays = rules.stays;
+}
+
 /// Ranks of the elected nodes, each at most once, spread over their node.
 void seat(Layout& layout, const Places& places, const NodeMap& nodes) {
   std::vector<std::size_t> wanted(nodes.ranks_on.size()), seated(nodes.ranks_on.size());
@@ -66,16 +75,26 @@ Traffic traffic_of(const Layout& layout, std::span<const Footprint> footprints, 
   return traffic;
 }
 
+Status choose_banks(Layout& layout, const Machine& machine, const ElectionRules& rules) {
+  if (machine.banks.empty()) return {};
+  PlacementProblem problem;
+  set_conditions(problem, layout, machine, rules);
+  layout.placement.banks.clear();
+  for (const Domain& domain : layout.domains) {
+    const double bytes =
+        static_cast<double>(layout.cuts[domain.first_window + domain.windows] - layout.cuts[domain.first_window]);
+    const int bank = fastest_bank(problem, bytes);
+    if (bank < 0) return no_bank(problem, bytes);
+    layout.placement.banks.push_back(static_cast<std::uint32_t>(bank));
+  }
+  return {};
+}
+
 Status elect_aggregators(Layout& layout, std::span<const Footprint> footprints, const NodeMap& nodes,
                          const Machine& machine, const ElectionRules& rules) {
   PlacementProblem problem;
-  problem.machine = &machine;
+  set_conditions(problem, layout, machine, rules);
   problem.traffic = traffic_of(layout, footprints, nodes);
-  problem.buffers = static_cast<int>(layout.placement.buffers);
-  problem.buffer_bytes = static_cast<double>(layout.placement.buffer_size);
-  problem.bank = rules.bank;
-  problem.persistency = rules.persistency;
-  problem.stays = rules.stays;
   problem.job_nodes = nodes.nodes();
   // A domain of alignment alone may have nothing in it that footprints show: somebody aggregates it all the same.
   for (std::size_t d = 0; d < problem.traffic.size(); ++d)
@@ -84,7 +103,8 @@ Status elect_aggregators(Layout& layout, std::span<const Footprint> footprints, 
   std::size_t smallest = nodes.ranks_on.front().size();
   for (const auto& ranks : nodes.ranks_on) smallest = std::min(smallest, ranks.size());
   const auto even = (layout.domains.size() + nodes.ranks_on.size() - 1) / nodes.ranks_on.size();
-  if (even > smallest) return {};  // more domains than the smallest node has ranks: as the rule of thumb spread them
+  // More domains than the smallest node has ranks stay as the rule of thumb spread them.
+  if (even > smallest) return choose_banks(layout, machine, rules);
   problem.most_per_node = static_cast<int>(even);
 
   Result<Election> election = elect(problem, rules.strategy);

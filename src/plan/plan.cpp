@@ -347,8 +347,10 @@ Result<Layout> plan_layout(std::span<const Footprint> footprints, std::span<cons
     placement.why += " (not direct: pieces of several ranks may overlap)";
   }
   Layout layout = make_layout(footprints, demand, placement, request.files);
-  if (request.machine && placement.mode == Mode::aggregate && request.files.group_of.empty() && !layout.domains.empty())
-    if (Status status = elect_aggregators(layout, footprints, *request.nodes, *request.machine, request.rules);
+  if (request.machine && !layout.domains.empty())
+    if (Status status = request.files.group_of.empty()
+                            ? elect_aggregators(layout, footprints, *request.nodes, *request.machine, request.rules)
+                            : choose_banks(layout, *request.machine, request.rules);
         !status.ok())
       return status;
   Writer content;

@@ -283,6 +283,12 @@ TEST_F(RealFaults, a_tier_that_no_bank_is_of_is_told_with_those_that_there_are) 
   auto step = opened->declare(Part::interleaved(rank(), ranks(), 100, 60).declaration());
   expect_code(step, Code::no_memory, "dram: 'nvm' is asked for");
   EXPECT_EQ(same(opened->close()), Code::ok);
+  auto set = weir.create(file("set"), {{"plan.files", "node"}});
+  auto part = set->declare(Part::interleaved(rank(), ranks(), 100, 60).declaration());
+  expect_code(part, Code::no_memory, "dram: 'nvm' is asked for");
+  EXPECT_EQ(same(set->close()), Code::ok);
+  Context unaware{MPI_COMM_WORLD};
+  expect_code(unaware.create(file("data"), {{"memory.tier", "dram"}}), Code::settings, "need to know the machine");
 }
 
 }  // namespace

@@ -19,19 +19,6 @@ class MpiSession {
   ~MpiSession() { MPI_Finalize(); }
 };
 
-/// What an earlier calibration measured, where there is one for this machine.
-void use_stored(ThisMachine& here, const JoinedNodes& nodes, int ranks_per_node, const std::string& cache,
-                const std::string& storage) {
-  const CalibrationKey key = CalibrationKey::of(nodes, ranks_per_node, storage);
-  const std::string path = calibration_path(cache, key);
-  Result<std::string> text = path.empty() ? Result<std::string>{Status{Code::not_found, {}}} : read_calibration(path);
-  if (!text) return;
-  Result<Calibration> stored = parse_calibration(*text, key);
-  if (!stored) return here.warnings.push_back(stored.status().message());
-  here.calibration = std::move(*stored);
-  here.calibrated = path;
-}
-
 template <Unit unit>
 std::string known(const Figure<unit>& figure) {
   return figure.known() ? ", " + format_figure(figure) : std::string{};
@@ -50,24 +37,27 @@ Result<std::optional<ThisMachine>> look_at_this_machine(const Look& look) {
   Team& team = **made;
   Result<JoinedNodes> nodes = detect_nodes(team, detect_options(*settings, look.storage));
   if (!nodes) return nodes.status();
-  const int ranks_per_node = most_ranks_on_a_node(team);
-  const std::string& cache = settings->text("machine.calibration");
-
-  ThisMachine here{machine_of(*nodes, ranks_per_node), nodes->common, {}, {}, nodes->common.warnings};
+  CalibrateOptions how{look.seconds, look.storage, settings->text("machine.calibration"), false, {}};
+  ThisMachine here{machine_of(*nodes, most_ranks_on_a_node(team)), nodes->common, {}, {}, nodes->common.warnings};
+  const auto warn = [&](const std::vector<std::string>& more) {
+    here.warnings.insert(here.warnings.end(), more.begin(), more.end());
+  };
   if (look.calibrate) {
     const Progress progress;
-    CalibrateOptions how{look.seconds, look.storage, cache, false, {}};
     if (team.rank() == 0)
       how.progress = [&](std::string_view what, double done) { progress.show(fmt::format("measuring {}", what), done); };
     Result<Calibrated> measured = load_or_calibrate(team, *nodes, how);
     if (team.rank() == 0) progress.clear();
     if (!measured) return measured.status();
     here.calibration = measured->calibration;
-    here.calibrated = calibration_path(cache, measured->calibration.key);
-    here.warnings.insert(here.warnings.end(), measured->warnings.begin(), measured->warnings.end());
-  } else if (team.rank() == 0) {
-    use_stored(here, *nodes, ranks_per_node, cache, look.storage);
+    warn(measured->warnings);
+  } else {
+    Result<StoredCalibration> stored = load_calibration(team, *nodes, how);
+    if (!stored) return stored.status();
+    if (stored->calibration) here.calibration = *stored->calibration;
+    warn(stored->warnings);
   }
+  here.calibrated = calibration_path(how.cache, here.calibration.key);
   apply(here.machine, here.calibration);
   if (team.rank() != 0) return std::optional<ThisMachine>{};
   return std::optional{std::move(here)};

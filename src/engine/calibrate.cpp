@@ -205,40 +205,48 @@ Result<Calibrated> calibrate(Team& team, const JoinedNodes& nodes, const Calibra
   return done;
 }
 
-Result<Calibrated> load_or_calibrate(Team& team, const JoinedNodes& nodes, const CalibrateOptions& options) {
+Result<StoredCalibration> load_calibration(Team& team, const JoinedNodes& nodes, const CalibrateOptions& options) {
   const CalibrationKey key = CalibrationKey::of(nodes, most_ranks_on_a_node(team), options.storage);
   const std::string path = calibration_path(options.cache, key);
   std::string text;
-  std::vector<std::string> warnings;
-  if (options.reuse && team.rank() == 0 && !path.empty()) {
+  StoredCalibration found;
+  if (team.rank() == 0 && !path.empty()) {
     auto stored = read_calibration(path);
     if (stored) {
       auto usable = parse_calibration(*stored, key);
       if (usable) text = std::move(*stored);
-      else warnings.push_back(usable.status().message() + "\n      [" + path + "]");
+      else found.warnings.push_back(usable.status().message() + "\n      [" + path + "]");
     } else if (stored.status().code() != Code::not_found) {
-      warnings.push_back(stored.status().message());
+      found.warnings.push_back(stored.status().message());
     }
   }
   std::uint64_t size = text.size();
   MPI_Bcast(&size, 1, MPI_UINT64_T, 0, team.communicator());
-  if (size > 0) {
-    text.resize(size);
-    MPI_Bcast(text.data(), static_cast<int>(size), MPI_CHAR, 0, team.communicator());
-    auto loaded = parse_calibration(text, key);
-    if (Status status = agreed_on(team, loaded.status()); !status.ok()) return status;
-    return Calibrated{std::move(*loaded), true, {}};
+  if (size == 0) return found;
+  text.resize(size);
+  MPI_Bcast(text.data(), static_cast<int>(size), MPI_CHAR, 0, team.communicator());
+  auto loaded = parse_calibration(text, key);
+  if (Status status = agreed_on(team, loaded.status()); !status.ok()) return status;
+  found.calibration = std::move(*loaded);
+  return found;
+}
+
+Result<Calibrated> load_or_calibrate(Team& team, const JoinedNodes& nodes, const CalibrateOptions& options) {
+  StoredCalibration stored;
+  if (options.reuse) {
+    auto loaded = load_calibration(team, nodes, options);
+    if (!loaded) return loaded.status();
+    stored = std::move(*loaded);
   }
+  if (stored.calibration) return Calibrated{std::move(*stored.calibration), true, {}};
   auto made = calibrate(team, nodes, options);
-  if (!made) return made;
-  if (team.rank() == 0) {
-    made->warnings.insert(made->warnings.begin(), warnings.begin(), warnings.end());
-    const Status stored = path.empty()
-                              ? problem(Code::not_found, "cannot store the calibration: there is no cache directory",
-                                        "name one in machine.calibration")
-                              : write_calibration(path, calibration_text(made->calibration));
-    if (!stored.ok()) made->warnings.push_back(stored.message());
-  }
+  if (!made || team.rank() != 0) return made;
+  made->warnings.insert(made->warnings.begin(), stored.warnings.begin(), stored.warnings.end());
+  const std::string path = calibration_path(options.cache, made->calibration.key);
+  const Status kept = path.empty() ? problem(Code::not_found, "cannot store the calibration: there is no cache directory",
+                                             "name one in machine.calibration")
+                                   : write_calibration(path, calibration_text(made->calibration));
+  if (!kept.ok()) made->warnings.push_back(kept.message());
   return made;
 }
 

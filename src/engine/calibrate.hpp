@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,6 +31,15 @@ struct Calibrated {
 ///
 /// Nodes that are only pretended share one memory and one storage, so only rank 0 measures these.
 Result<Calibrated> calibrate(Team& team, const JoinedNodes& nodes, const CalibrateOptions& options);
+
+/// What an earlier calibration left, and on rank 0 why it cannot be used, if so.
+struct StoredCalibration {
+  std::optional<Calibration> calibration;
+  std::vector<std::string> warnings;
+};
+
+/// A stored calibration of this machine, if there is one. Collective.
+Result<StoredCalibration> load_calibration(Team& team, const JoinedNodes& nodes, const CalibrateOptions& options);
 
 /// A stored calibration of this machine, or a new one, which is then stored. One that is damaged or was made elsewhere
 /// is told in the warnings and replaced. Collective.

@@ -3,6 +3,7 @@
 
 #include "core/errors.hpp"
 #include "core/log.hpp"
+#include "engine/calibrate.hpp"
 #include "engine/context.hpp"
 #include "engine/detect_machine.hpp"
 #include "machine/description.hpp"
@@ -45,10 +46,17 @@ Status Context::Impl::describe(Outcome& outcome) {
 Status Context::Impl::detect() {
   const bool wanted = settings.text("machine.description") == detect_word || file_settings->election.wants_bank();
   if (machine || !wanted) return {};
-  Result<Machine> found = detect_machine(*team, detect_options(settings, "."));
-  if (!found) return found.status();
+  Result<JoinedNodes> nodes = detect_nodes(*team, detect_options(settings, "."));
+  if (!nodes) return nodes.status();
+  CalibrateOptions options;
+  options.cache = settings.text("machine.calibration");
+  Result<StoredCalibration> stored = load_calibration(*team, *nodes, options);
+  if (!stored) return stored.status();
+  for (const std::string& warning : stored->warnings) log_line(LogComponent::machine, LogLevel::warn, "{}", warning);
   return attempt("make a context", [&]() -> Status {
-    machine = std::make_shared<const Machine>(std::move(*found));
+    Machine found = machine_of(*nodes, most_ranks_on_a_node(*team));
+    if (stored->calibration) apply(found, *stored->calibration);
+    machine = std::make_shared<const Machine>(std::move(found));
     return {};
   });
 }

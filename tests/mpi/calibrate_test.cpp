@@ -128,5 +128,18 @@ TEST_F(Calibrate, no_time_is_everybodys_error) {
   EXPECT_EQ(calibrate(team_of(context), nodes, options(0)).status().code(), Code::invalid);
 }
 
+TEST_F(Calibrate, is_used_by_contexts_that_detect_their_machine) {
+  const Settings settings{{"machine.description", "detect"}, {"machine.calibration", directory() + "/cache"}};
+  {
+    Context context{MPI_COMM_WORLD, settings};
+    EXPECT_NE(context.impl()->machine->bank("dram")->read.origin, Origin::measured);
+    CalibrateOptions asked = options(0.2);
+    asked.storage = ".";
+    ASSERT_TRUE(load_or_calibrate(team_of(context), nodes_of(context, "."), asked).ok());
+  }
+  Context context{MPI_COMM_WORLD, settings};
+  EXPECT_EQ(context.impl()->machine->bank("dram")->read.origin, Origin::measured);
+}
+
 }  // namespace
 }  // namespace weir::testing

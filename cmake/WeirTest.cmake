@@ -30,6 +30,15 @@ else()
   list(APPEND weir_test_environment RANDOM_CASES=40)
 endif()
 
+# Tests that are found when ctest starts cannot be given more than one variable each, so ctest itself has them.
+set(weir_environment_file ${CMAKE_BINARY_DIR}/test_environment.cmake)
+file(WRITE ${weir_environment_file} "")
+foreach(variable IN LISTS weir_test_environment)
+  string(REGEX MATCH "^([^=]*)=(.*)$" variable "${variable}")
+  file(APPEND ${weir_environment_file} "set(ENV{${CMAKE_MATCH_1}} \"${CMAKE_MATCH_2}\")\n")
+endforeach()
+set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${weir_environment_file})
+
 # weir_mpi_run(name ranks... COMMAND command... [UNDER script]): ctest entries <name>.<n>ranks that start the command on
 # n ranks; the script is given the whole command line.
 function(weir_mpi_run name)
@@ -73,7 +82,7 @@ function(weir_test name)
   weir_test_program(${name}_tests ${ARGN})
   target_link_libraries(${name}_tests PRIVATE GTest::gtest_main)
   gtest_discover_tests(${name}_tests TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES
-    PROPERTIES TIMEOUT ${WEIR_TEST_SECONDS} ENVIRONMENT "${weir_test_environment}")
+    PROPERTIES TIMEOUT ${WEIR_TEST_SECONDS})
 endfunction()
 
 # weir_mpi_test(folder name ranks... [UNDER script]): the GoogleTest program <folder>/<name>_test.cpp on each of these

@@ -62,9 +62,11 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
     if (set_) set_->forget_problem();
   }
   /// A pass over a step of this section has succeeded.
-  void stored(std::size_t section) noexcept {
-    if (set_) set_->stored(section);
+  void stored(std::size_t section, std::span<const std::uint64_t> sums) noexcept {
+    if (set_) set_->stored(section, sums);
   }
+  /// Whether ranks make checksums of what they write.
+  [[nodiscard]] bool makes_checksums() const noexcept { return set_ && set_->writes(); }
 
   Result<Step> declare(const Declaration& declaration);
   Result<Step> step(const Plan& plan, std::uint64_t shift);
@@ -96,10 +98,14 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   const Outcome& agree(Outcome outcome, Call call);
   /// Closes this rank's part, adding to the outcome, and meets all ranks.
   Status close_together(Outcome outcome, Step::Impl* last);
+  /// On rank 0.
+  Status open_in_file_system(Outcome& outcome);
   /// Local: a new set of sub-files.
   Status create_set(Outcome& outcome);
   /// Rank 0 has found a set: all get its index. Collective.
   Status open_set();
+  /// Looks for the file on the nodes, and opens it there if it is. Collective.
+  Status look_on_nodes(Call call);
   Result<Step> declare(const std::function<Result<RankDeclaration>()>& declared);
   /// That the plan is for such sub-files as this file has.
   [[nodiscard]] Status check_space(const Plan& plan) const;

@@ -69,13 +69,15 @@ Status File::Impl::close_together(Outcome outcome, Step::Impl* last) {
   Status status;
   if (mode != OpenMode::read || !confirmed_) {
     if (set_ && mode != OpenMode::read) {
-      const Status collected = set_->collect(outcome);
+      const Status collected = set_->collect(outcome, durable);
       if (collected.code() == Code::mismatch && weir.team->result().other_call != 0) return closed = false, collected;
       outcome.fail(collected, weir.team->rank());
     }
-    status = agreed(weir.team->agree_then(outcome, [&](Outcome& all) {
+    const auto install_here = [&](Outcome& all) {
       if (all.other_call == 0) all.fail(install(all.code == 0, durable), 0);
-    }));
+    };
+    status = agreed(set_ && set_->writes() && set_->on_nodes() ? set_->install_on_nodes(outcome, durable)
+                                                                : weir.team->agree_then(outcome, install_here));
     if (last) last->conclude();
     if (weir.team->result().other_call != 0 && !weir.team->broken()) {
       closed = false;  // the others have not closed it: that can still be done together

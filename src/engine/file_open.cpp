@@ -79,7 +79,9 @@ bool File::Impl::opens_alone(const Context::Impl& weir, OpenMode mode, const Pla
   if (!plan || !plan->impl() || plan->impl()->team != weir.team || mode == OpenMode::update) return false;
   const Layout& layout = plan->impl()->plan.layout;
   if (weir.team->nodes().nodes() > 1 || layout.direction != direction_of(mode)) return false;
-  if (plan->impl()->set.space != 0 || weir.file_settings->files != "shared" || given.contains("plan.files")) return false;
+  if (plan->impl()->set.space != 0 || weir.file_settings->files != "shared" || given.contains("plan.files") ||
+      given.contains("storage.tier"))
+    return false;
   const bool rank_0_stores = layout.domains.size() == 1 && layout.domains[0].aggregator == 0;
   return mode == OpenMode::read || (layout.placement.mode == Mode::aggregate && rank_0_stores);
 }
@@ -110,7 +112,10 @@ Status File::Impl::open_together(Call call) {
   if (all.other_call != 0) --weir.files;  // those who called something else have not counted this one
   if (result.ok() && all.vote >> 32 != all.most >> 32) result = different_files(path);
   if (result.ok() && all.vote != all.most) result = different_plans();
-  if (result.ok() && (all.flags & flag_set)) result = open_set();
+  replaces_ = (all.flags & flag_replaces) != 0;
+  const bool in_set = (all.flags & flag_set) != 0;
+  if (result.ok() && in_set) result = open_set();
+  if (result.ok() && mode != OpenMode::create && !settings->node_directory.empty()) result = look_on_nodes(call);
   if (result.ok() && plan_) result = check_space(*plan_);
   Arena* arena = result.ok() ? weir.take_arena(plan_ ? plan_->impl()->serial : 0) : nullptr;
   if (result.ok() && !arena) result = too_many_files();
@@ -119,10 +124,37 @@ Status File::Impl::open_together(Call call) {
     if (set_) set_->discard(false);
     return result;
   }
-  replaces_ = (all.flags & flag_replaces) != 0;
   arenas.push_back(arena);
   closed = false;
   return {};
+}
+
+Status File::Impl::look_on_nodes(Call call) {
+  Team& team = *context->team;
+  Outcome outcome;
+  outcome.call = call_id(call, serial);
+  const NodeStore store{*settings->system, settings->node_directory, target};
+  auto found = find_on_nodes(team, store, target, outcome);
+  if (!found) return found.status();
+  if (found->choice) {
+    if (mode == OpenMode::update)
+      return problem(Code::unsupported, fmt::format("cannot update '{}': it is on storage of the nodes", path),
+                     "create it anew, or drain it first");
+    auto set = open_on_nodes(team, *settings->system, store, *found->choice, path, outcome);
+    if (!set) return set.status();
+    set_ = std::move(*set);
+    return {};
+  }
+  if (team.rank() == 0)
+    outcome.fail(attempt("open a file", [&] {
+      const Status status = open_in_file_system(outcome);
+      if (status.code() != Code::not_found || found->torn.empty()) return status;
+      return problem(Code::not_found, fmt::format("cannot open '{}': {}", path, found->torn),
+                     "run the job on the nodes that wrote it, or read an older file; what is not complete is never read");
+    }), 0);
+  const Outcome& all = team.agree(outcome);
+  if (Status status = agreed(all); !status.ok()) return status;
+  return all.flags & flag_set ? open_set() : Status{};
 }
 
 Status File::Impl::attempt_open(Call call, Outcome& outcome) noexcept {
@@ -145,11 +177,21 @@ Status File::Impl::open_here(Call call, Outcome& outcome) {
   }
   if (plan_)
     if (Status status = check_plan(*plan_); !status.ok()) return status;
+  std::string same = settings->files;  // on all ranks
+  if (!settings->node_directory.empty()) same += target = resolved(path);
+  outcome.vote = outcome.most =
+      std::uint64_t{XXH32(same.data(), same.size(), 0)} << 32 | (plan_ ? plan_->impl()->serial & 0xffffffff : 0);
+  const bool makes_set = mode == OpenMode::create && settings->files != "shared";
+  if (makes_set)
+    if (Status status = create_set(outcome); !status.ok()) return status;
   if (plan_) first_step_ = std::make_shared<Step::Impl>(*this, *plan_);
-  outcome.vote = outcome.most = std::uint64_t{XXH32(settings->files.data(), settings->files.size(), 0)} << 32 |
-                                (plan_ ? plan_->impl()->serial & 0xffffffff : 0);
-  if (mode == OpenMode::create && settings->files != "shared") return create_set(outcome);
-  if (weir.team->rank() != 0) return {};
+  if (makes_set) return {};
+  if (!settings->node_directory.empty()) return {};  // first all look on the nodes
+  return weir.team->rank() == 0 ? open_in_file_system(outcome) : Status{};
+}
+
+Status File::Impl::open_in_file_system(Outcome& outcome) {
+  Context::Impl& weir = *context;
   target = work = path;
   if (mode != OpenMode::create && settings->posix && FileSet::is_at(path)) {
     if (mode == OpenMode::update)
@@ -189,8 +231,10 @@ Status File::Impl::create_set(Outcome& outcome) {
   work = temporary_name(target, weir.id, serial);
   outcome.flags |= flag_replaces;
   FileGroups groups = FileGroups::of(settings->files, weir.team->nodes());
+  std::optional<NodeStore> store;
+  if (!settings->node_directory.empty()) store.emplace(*settings->system, settings->node_directory, target);
   set_ = std::make_unique<FileSet>(*weir.team, *settings->system, std::move(groups), target,
-                                   XXH3_64bits_withSeed(&serial, sizeof serial, weir.id));
+                                   XXH3_64bits_withSeed(&serial, sizeof serial, weir.id), std::move(store));
   auto opened = set_->open();
   if (!opened) return opened.status();
   storage_ = std::move(*opened);

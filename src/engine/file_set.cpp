@@ -10,7 +10,7 @@
 
 #include "core/errors.hpp"
 #include "core/units.hpp"
-#include "storage/storage_problem.hpp"
+#include "storage/whole_file.hpp"
 
 namespace weir {
 
@@ -22,8 +22,13 @@ std::string beside(const std::string& path, const std::string& stem) {
   return ((ignored ? std::filesystem::path{path} : real).parent_path() / stem).string();
 }
 
-SubFiles sub_files_of(const SetIndex& index, const std::string& path) {
-  return {beside(path, index.stem), index.id, index.files(), index.file_bytes};
+SubFiles sub_files_of(const SetIndex& index, const std::string& stem, std::vector<int> holder_of = {}) {
+  return {stem, index.id, FileGroups::for_reading(index.files(), std::move(holder_of)), index.file_bytes};
+}
+
+SetIndex reordered(SetIndex index, const std::vector<std::uint32_t>& order) {
+  index.reorder(order);
+  return index;
 }
 
 /// What ranks tell one another before they write: how much, and that they mean the same.
@@ -43,15 +48,36 @@ Status check_same(const std::vector<Told>& all) {
 
 }  // namespace
 
-FileSet::FileSet(Team& team, StorageSystem& system, FileGroups files, const std::string& target, std::uint64_t id)
-    : team_{team}, system_{system}, path_{target}, files_{target, id, std::move(files), {}} {
+FileSet::FileSet(Team& team, StorageSystem& system, FileGroups files, const std::string& target, std::uint64_t id,
+                 std::optional<NodeStore> store)
+    : team_{team},
+      system_{system},
+      store_{std::move(store)},
+      path_{target},
+      files_{store_ ? store_->stem() : target, id, std::move(files), {}} {
   const auto& groups = files_.space.group_of;
   space_ = XXH3_64bits(groups.data(), groups.size() * sizeof groups[0]) | 1;
 }
 
 FileSet::FileSet(Team& team, StorageSystem& system, SetIndex index, const std::string& path)
-    : team_{team}, system_{system}, path_{path}, files_{sub_files_of(index, path)}, space_{index.layout_hash() | 1} {
+    : team_{team},
+      system_{system},
+      path_{path},
+      files_{sub_files_of(index, beside(path, index.stem))},
+      space_{index.layout_hash() | 1} {
   lookup_.emplace(std::move(index));
+  files_.index = &lookup_->index();
+}
+
+FileSet::FileSet(Team& team, StorageSystem& system, SetIndex index, const std::string& path, const NodeStore& store,
+                 const NodeSetChoice& choice)
+    : team_{team}, system_{system}, store_{store}, path_{path} {
+  lookup_.emplace(reordered(std::move(index), choice.order), choice.holder_of);
+  files_ = sub_files_of(lookup_->index(), store.stem(), choice.holder_of);
+  files_.numbers = choice.order;
+  files_.index = &lookup_->index();
+  const auto& holders = choice.holder_of;
+  space_ = XXH3_64bits_withSeed(holders.data(), holders.size() * sizeof holders[0], files_.index->layout_hash()) | 1;
 }
 
 bool FileSet::is_at(const std::string& path) noexcept try {
@@ -65,26 +91,18 @@ bool FileSet::is_at(const std::string& path) noexcept try {
 }
 
 Result<std::vector<std::byte>> FileSet::load(StorageSystem& system, const std::string& path) {
-  auto opened = system.open(path, OpenMode::read);
-  if (!opened) return opened.status();
-  const std::int64_t size = (*opened)->size();
-  if (size < 0) return storage_problem(errno, "read", path);
-  std::vector<std::byte> content(static_cast<std::size_t>(size));
-  Io io{.kind = Io::Kind::read, .data = content.data(), .offset = 0, .length = content.size()};
-  (*opened)->submit(io);
-  while (!io.finished) (*opened)->wait();
-  if (io.error != 0) return storage_problem(io.error, "read", path);
-  content.resize(io.done);
-  if (auto index = SetIndex::decoded(content, path); !index) return index.status();
+  auto content = read_whole(system, path);
+  if (!content) return content.status();
+  if (auto index = SetIndex::decoded(*content, path); !index) return index.status();
   return content;
 }
 
 Result<SetIndex> FileSet::share(Team& team, const std::vector<std::byte>& mine, const Outcome& outcome,
-                                const std::string& path) {
+                                const std::string& path, int from) {
   auto all = team.gather(mine, outcome);
   if (Status status = agreed(team.result()); !status.ok()) return status;
   if (!all) return all.status();
-  return SetIndex::decoded((*all)[0], path);
+  return SetIndex::decoded((*all)[static_cast<std::size_t>(from)], path);
 }
 
 bool FileSet::makes_file() const noexcept {
@@ -96,6 +114,8 @@ bool FileSet::makes_file() const noexcept {
 Result<std::unique_ptr<Storage>> FileSet::open() {
   auto storage = std::make_unique<SetStorage>(system_, files_, writes() ? OpenMode::update : OpenMode::read, problem_);
   if (writes() && !made_ && makes_file()) {
+    if (store_)
+      if (Status status = store_->prepare(); !status.ok()) return status;
     if (Status status = storage->create(own_file()); !status.ok()) return status;
     made_ = true;
   }
@@ -156,13 +176,17 @@ Result<StepPlace> FileSet::begin(const Plan& plan, std::uint64_t shift) {
   const std::uint64_t most = most_ + alignment + plan.impl()->set.most_bytes;
   if (most > files_.space.room()) return too_large();
   most_ = most;
-  sections_.push_back({plan, shift, at, 0});
+  std::uint64_t sums = 0;
+  for (const std::uint64_t bytes : plan.impl()->plan.variable_bytes) sums += checksums_of(bytes);
+  sections_.push_back({plan, shift, at, 0, std::vector<std::uint64_t>(sums)});
   end_ = at + plan.impl()->set.section_bytes;
   return StepPlace{at, sections_.size() - 1};
 }
 
-void FileSet::stored(std::size_t section) noexcept {
-  if (writes()) sections_[section].order = ++passes_;
+void FileSet::stored(std::size_t section, std::span<const std::uint64_t> sums) noexcept {
+  if (!writes()) return;
+  sections_[section].order = ++passes_;
+  std::copy(sums.begin(), sums.end(), sections_[section].sums.begin());
 }
 
 Status FileSet::seal(Storage& storage) {
@@ -171,6 +195,7 @@ Status FileSet::seal(Storage& storage) {
 }
 
 void FileSet::discard(bool all) noexcept try {
+  if (store_) return writes() && makes_file() ? store_->remove(files_.id) : void();
   if (all) (void)files_.remove_all(system_);
   else if (made_) (void)system_.remove(files_.name(own_file()));
 } catch (const std::bad_alloc&) {  // they stay, and without an index nobody takes them for a set
@@ -180,7 +205,8 @@ OldSet::OldSet(StorageSystem& system, const std::string& path) noexcept try {
   if (!FileSet::is_at(path)) return;
   if (auto content = FileSet::load(system, path))
     if (auto index = SetIndex::decoded(*content, path))
-      if (std::filesystem::path{path}.filename() == index->stem) files_ = sub_files_of(*index, path);
+      if (std::filesystem::path{path}.filename() == index->stem)
+        files_ = sub_files_of(*index, beside(path, index->stem));
 } catch (const std::exception&) {
 }
 

@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "engine/context.hpp"
+#include "subfile/node_store.hpp"
 #include "subfile/set_declaration.hpp"
 #include "subfile/set_storage.hpp"
 
@@ -18,27 +20,35 @@ struct StepPlace {
   std::size_t section = 0;  ///< of a set
 };
 
-/// What is different about a file that is a set of sub-files and an index under the file's name.
+/// What is different about a file that is a set of sub-files and an index under the file's name, or on the nodes.
 ///
 /// While a set is written only its sub-files exist. The index appears at `install`, when all of them are complete.
 class FileSet {
  public:
-  /// A new set; `files` says who shares a sub-file. Local.
-  FileSet(Team& team, StorageSystem& system, FileGroups files, const std::string& target, std::uint64_t id);
+  /// A new set; `files` says who shares a sub-file. With a store it is on the nodes. Local.
+  FileSet(Team& team, StorageSystem& system, FileGroups files, const std::string& target, std::uint64_t id,
+          std::optional<NodeStore> store = {});
   /// One that exists. Local.
   FileSet(Team& team, StorageSystem& system, SetIndex index, const std::string& path);
+  /// One that exists on the nodes. Local.
+  FileSet(Team& team, StorageSystem& system, SetIndex index, const std::string& path, const NodeStore& store,
+          const NodeSetChoice& choice);
 
   /// Whether the file is the index of a set.
   static bool is_at(const std::string& path) noexcept;
-  /// The index on rank 0, for all. Collective; `mine` is what rank 0 has read.
+  /// The index on rank `from`, for all. Collective; `mine` is what that rank has read.
   static Result<SetIndex> share(Team& team, const std::vector<std::byte>& mine, const Outcome& outcome,
-                                const std::string& path);
+                                const std::string& path, int from = 0);
   static Result<std::vector<std::byte>> load(StorageSystem& system, const std::string& path);
 
   [[nodiscard]] const FileGroups& groups() const noexcept { return files_.space; }
   /// Tells plans for this set from others.
   [[nodiscard]] std::uint64_t space() const noexcept { return space_; }
   [[nodiscard]] bool writes() const noexcept { return !lookup_; }
+  [[nodiscard]] bool on_nodes() const noexcept { return store_.has_value(); }
+  /// For reading.
+  [[nodiscard]] const SetLookup& lookup() const noexcept { return *lookup_; }
+  [[nodiscard]] const SubFiles& files() const noexcept { return files_; }
   /// Why a sub-file could not be opened.
   [[nodiscard]] const Status& open_problem() const noexcept { return problem_; }
   void forget_problem() noexcept { problem_ = {}; }
@@ -55,15 +65,17 @@ class FileSet {
   /// The place of a step in this rank's sub-file: a new one, unless one of the same plan and shift was begun before.
   /// Local, the same sections on all ranks.
   Result<StepPlace> begin(const Plan& plan, std::uint64_t shift);
-  /// A pass over the section was stored.
-  void stored(std::size_t section) noexcept;
+  /// A pass over the section was stored; `sums` are those of this rank's variables.
+  void stored(std::size_t section, std::span<const std::uint64_t> sums) noexcept;
 
   /// Writes the mark at the end of this rank's sub-file, if it is the one to do so.
   Status seal(Storage& storage);
   /// Tells rank 0 what was stored where. Collective.
-  Status collect(const Outcome& outcome);
+  Status collect(const Outcome& outcome, bool durable);
   /// On rank 0: the index appears under its name `target`, by way of `work`, and what it replaces goes.
   Status install(const std::string& work, const std::string& target, bool durable);
+  /// The same on the nodes, of a set that all have brought `outcome` for. Collective.
+  const Outcome& install_on_nodes(const Outcome& outcome, bool durable);
   /// Removes this rank's sub-file, or on request all.
   void discard(bool all) noexcept;
 
@@ -72,8 +84,11 @@ class FileSet {
     Plan plan;
     std::uint64_t shift, at;
     std::uint64_t order;  // of the last pass that was stored; 0 for none
+    std::vector<std::uint64_t> sums;
   };
   [[nodiscard]] bool makes_file() const noexcept;
+  /// Gives the index on rank 0 to all nodes, to be written but not yet named. Collective.
+  Status distribute(Outcome& outcome, bool durable);
   [[nodiscard]] Status too_large() const;
   [[nodiscard]] std::uint32_t own_file() const noexcept {
     return static_cast<std::uint32_t>(files_.space.group_of[team_.rank()]);
@@ -85,6 +100,7 @@ class FileSet {
 
   Team& team_;
   StorageSystem& system_;
+  std::optional<NodeStore> store_;
   std::string path_;
   SubFiles files_;
   std::uint64_t space_ = 0;
@@ -97,6 +113,19 @@ class FileSet {
   std::uint64_t passes_ = 0;
   std::vector<std::byte> index_;  // on rank 0, after `collect`
 };
+
+/// What the nodes have of a file, and what of it to read.
+struct OnNodes {
+  std::optional<NodeSetChoice> choice;  ///< none when nothing is complete, or what is in the file system is newer
+  std::string torn;                     ///< in words, what is there and not complete
+};
+
+/// Looks for the file on all nodes. Collective; `store` is this rank's, `target` the file in the file system.
+Result<OnNodes> find_on_nodes(Team& team, const NodeStore& store, const std::string& target, const Outcome& outcome);
+
+/// The set that was chosen. Collective.
+Result<std::unique_ptr<FileSet>> open_on_nodes(Team& team, StorageSystem& system, const NodeStore& store,
+                                               const NodeSetChoice& choice, const std::string& path, Outcome outcome);
 
 /// The sub-files of the set whose index is at `path`, if there is one. Those of an index that was copied or renamed are
 /// left alone: another name may still need them.

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "core/errors.hpp"
 #include "engine/file_set.hpp"
-#include "storage/storage_problem.hpp"
+#include "machine/detect.hpp"
+#include "storage/whole_file.hpp"
 
 /// How a set becomes whole: rank 0 learns what lies where, writes the index, and gives it its name.
 namespace weir {
@@ -48,7 +50,9 @@ std::vector<std::byte> FileSet::own_part() const {
     lines.push_back({pattern_of(patterns, section->plan), section->shift, section->at});
   Writer out;
   out.put(end_);
+  out.put(host_name());
   out.put(lines);
+  for (const Section* section : finished()) out.put(section->sums);
   for (const Plan::Impl* plan : patterns) rank_part(*plan, own_file()).write(out);
   return out.data();
 }
@@ -58,15 +62,18 @@ Status FileSet::assemble(const std::vector<std::vector<std::byte>>& parts) {
   index.id = files_.id;
   index.stem = std::filesystem::path{files_.stem}.filename().string();
   index.file_bytes.resize(files_.space.files);
+  index.hosts.resize(files_.space.files);
+  index.written_ns = std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds{1};
   std::vector<const Plan::Impl*> patterns;
   for (const Section* section : finished())
     index.sections.push_back({static_cast<std::uint32_t>(pattern_of(patterns, section->plan)), section->shift,
-                              std::vector<std::uint64_t>(files_.space.files)});
+                              std::vector<std::uint64_t>(files_.space.files), {}});
   for (const Plan::Impl* plan : patterns) index.patterns.push_back({plan->set.declared.variables, {}});
   for (std::size_t rank = 0; rank < parts.size(); ++rank) {
     Reader in{parts[rank]};
     const auto file = static_cast<std::size_t>(files_.space.group_of[rank]);
     index.file_bytes[file] = in.get<std::uint64_t>();
+    index.hosts[file] = in.text();
     const auto lines = in.vector<SectionLine>();
     const auto same = [](const SectionLine& line, const SetIndex::Section& section) {
       return line.pattern == section.pattern && line.shift == section.shift;
@@ -75,14 +82,17 @@ Status FileSet::assemble(const std::vector<std::vector<std::byte>>& parts) {
       return problem(Code::mismatch,
                      fmt::format("cannot close '{}': rank {} moved its steps by other bytes than rank 0", path_, rank),
                      "pass the same shift on all ranks");
-    for (std::size_t s = 0; s < lines.size(); ++s) index.sections[s].file_at[file] = lines[s].at;
+    for (std::size_t s = 0; s < lines.size(); ++s) {
+      index.sections[s].file_at[file] = lines[s].at;
+      index.sections[s].sums.push_back(in.vector<std::uint64_t>());
+    }
     for (SetIndex::Pattern& pattern : index.patterns) pattern.ranks.push_back(SetIndex::Rank::read(in));
   }
   index_ = index.encoded();
   return {};
 }
 
-Status FileSet::collect(const Outcome& outcome) {
+Status FileSet::collect(const Outcome& outcome, bool durable) {
   const bool root = team_.rank() == 0;
   Outcome next = outcome;
   std::vector<std::byte> mine;
@@ -111,25 +121,36 @@ Status FileSet::collect(const Outcome& outcome) {
     receive_bytes(parts[rank].data(), parts[rank].size(), rank, tag_index, team_.communicator(), requests);
   if (!root) send_bytes(mine.data(), mine.size(), 0, tag_index, team_.communicator(), requests);
   MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
-  if (!root) return {};
-  parts[0] = std::move(mine);
-  attempt([&] { return assemble(parts); });
-  return status_of(next);
+  if (root) {
+    parts[0] = std::move(mine);
+    attempt([&] { return assemble(parts); });
+  }
+  return store_ ? distribute(next, durable) : status_of(next);
+}
+
+Status FileSet::distribute(Outcome& outcome, bool durable) {
+  auto all = team_.gather(index_, outcome);
+  if (Status status = agreed(team_.result()); !status.ok()) return status;
+  if (!all) return all.status();
+  return makes_file() ? store_->write_index(files_.id, (*all)[0], team_.node(), durable) : Status{};
+}
+
+const Outcome& FileSet::install_on_nodes(const Outcome& outcome, bool durable) {
+  const Outcome& all = team_.agree_then_each(outcome, [&](Outcome& so_far) {
+    if (so_far.code == 0 && makes_file())
+      so_far.fail(attempt("install a file", [&] { return store_->commit(files_.id, team_.node(), durable); }),
+                  team_.rank());
+  });
+  if (all.other_call != 0) return all;
+  if (all.code != 0) discard(false);
+  else if (makes_file()) store_->remove_others(files_.id);
+  return all;
 }
 
 Status FileSet::install(const std::string& work, const std::string& target, bool durable) {
-  auto opened = system_.open(work, OpenMode::create);
-  if (!opened) return opened.status();
-  Io io{.kind = Io::Kind::write, .data = index_.data(), .offset = 0, .length = index_.size()};
-  (*opened)->submit(io);
-  while (!io.finished) (*opened)->wait();
-  Status status;
-  if (io.error != 0) status = storage_problem(io.error, "write", work);
-  if (durable && status.ok())
-    if (const int error = (*opened)->sync()) status = storage_problem(error, "sync", work);
-  if (const int error = (*opened)->close(); error != 0 && status.ok()) status = storage_problem(error, "close", work);
+  if (Status status = write_whole(system_, work, index_, durable); !status.ok()) return status;
   const OldSet old{system_, target};
-  if (status.ok()) status = system_.rename(work, target);
+  const Status status = system_.rename(work, target);
   if (status.ok()) old.remove(system_);
   else (void)system_.remove(work);
   return status;

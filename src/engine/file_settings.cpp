@@ -1,8 +1,29 @@
 #include "engine/file_settings.hpp"
 
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+#include "machine/detect.hpp"
 #include "storage/make_storage.hpp"
 
 namespace weir {
+
+Status FileSettings::use_nodes(const ResolvedSettings& settings, const Team& team) {
+  const auto directories = split_directories(settings.text("memory.node_directory"));
+  if (directories.empty())
+    return problem(Code::settings, "cannot use storage.tier=node: memory.node_directory is not set",
+                   "name a directory on storage of the nodes there, such as /local/scratch");
+  if (settings.text("storage.kind") != "posix")
+    return problem(Code::settings, "cannot use storage.tier=node with another storage.kind than posix", "set only one");
+  if (files != "shared" && files != "node")
+    return problem(Code::settings, fmt::format("cannot use storage.tier=node with plan.files={}", files),
+                   "each node has one file there: leave plan.files out, or set it to node");
+  files = "node";
+  node_directory = directories.front();
+  for (std::size_t at = 0; (at = node_directory.find("{node}", at)) != std::string::npos;)
+    node_directory.replace(at, 6, std::to_string(team.node()));
+  return {};
+}
 
 Result<std::shared_ptr<const FileSettings>> FileSettings::of(const ResolvedSettings& settings, const Team& team) {
   auto made = std::make_shared<FileSettings>();
@@ -15,6 +36,8 @@ Result<std::shared_ptr<const FileSettings>> FileSettings::of(const ResolvedSetti
   if (made->election.wants_bank() && made->limits.mode == PlanLimits::Prefer::any)
     made->limits.mode = PlanLimits::Prefer::aggregate;
   made->files = settings.text("plan.files");
+  if (settings.text("storage.tier") == "node")
+    if (Status status = made->use_nodes(settings, team); !status.ok()) return status;
   made->posix = settings.text("storage.kind") == "posix";
   made->memory = settings.text("storage.kind") == "memory";
   made->replace = settings.flag("storage.replace");

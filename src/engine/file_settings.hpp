@@ -15,7 +15,8 @@ namespace weir {
 struct FileSettings {
   PlanLimits limits;
   ElectionRules election;
-  std::string files;  ///< plan.files
+  std::string files;           ///< plan.files
+  std::string node_directory;  ///< where files are on this node; empty: they are in the file system
   bool posix = true;
   bool memory = false;
   bool replace = true;
@@ -25,6 +26,9 @@ struct FileSettings {
   std::shared_ptr<StorageSystem> system;
 
   static Result<std::shared_ptr<const FileSettings>> of(const ResolvedSettings& settings, const Team& team);
+
+ private:
+  Status use_nodes(const ResolvedSettings& settings, const Team& team);
 };
 
 }  // namespace weir

@@ -33,6 +33,14 @@ Step::Impl::Impl(File::Impl& file, Plan plan)
     if (own().domain) aggregator_.emplace(pass_);
     for (const RelayPart& part : own().relays) relays_.push_back(std::make_unique<Relay>(pass_, part));
   }
+  if (file.makes_checksums()) {
+    std::size_t sums = 0;
+    for (const std::uint64_t bytes : own().variable_bytes) {
+      first_sum_.push_back(sums);
+      sums += checksums_of(bytes);
+    }
+    sums_.resize(sums);
+  }
   reset();
   if (context_.under_way.capacity() <= context_.steps) context_.under_way.reserve(2 * context_.steps + 16);
   ++context_.steps;
@@ -93,6 +101,7 @@ Status Step::Impl::give(int variable, std::byte* data, std::uint64_t bytes, Dire
   if (memory_[variable]) return fault("it was given already in this step", "finish the step first");
   memory_[variable] = data;
   given_bytes_ += bytes;
+  if (!sums_.empty()) make_checksums(data, bytes, sums_.data() + first_sum_[static_cast<std::size_t>(variable)]);
   if (direct_) {
     direct_->move(static_cast<std::size_t>(variable), data);
   } else if (given_bytes_ >= worth_moving && file_->steps == 1) {
@@ -163,7 +172,7 @@ void Step::Impl::conclude() noexcept {
   last_s_ = now() - started_at_;
   if (result_.ok() == failed_before_) file_->failed_steps += result_.ok() ? std::size_t(-1) : 1;
   failed_before_ = !result_.ok();
-  if (result_.ok()) file_->stored(section_);
+  if (result_.ok()) file_->stored(section_, sums_);
   if (failed_before_) file_->failed_code = result_.code();
   file_->forget_open_error();
   file_->confirm();

@@ -74,6 +74,8 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
   std::vector<std::unique_ptr<Relay>> relays_;
   std::optional<Direct> direct_;
   std::vector<std::byte*> memory_;
+  std::vector<std::uint64_t> sums_;      // checksums of all variables, one after another, where the file has them
+  std::vector<std::size_t> first_sum_;  // by variable
   std::uint64_t given_bytes_ = 0;
   State state_ = State::giving;
   bool failed_before_ = false;

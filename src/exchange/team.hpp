@@ -85,6 +85,15 @@ class Team {
     return agree(all);
   }
 
+  /// The same, and every rank does something when all have arrived; what it adds to the outcome is agreed on too.
+  template <class Action>
+  const Outcome& agree_then_each(const Outcome& mine, Action&& act) {
+    Outcome all = agree(mine);
+    if (all.other_call != 0) return result_;
+    act(all);
+    return agree(all_but_first(all));
+  }
+
   // --- telling all ranks something ---
   /// Every rank's `mine`, by rank, readable until the next call but one of this kind. An error in any rank's `outcome`
   /// comes back on all ranks. Collective. Ranks of other nodes see only the first `abroad` bytes.

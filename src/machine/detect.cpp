@@ -133,11 +133,6 @@ void find_devices(hwloc_topology_t topology, NodeFacts& facts) {
   }
 }
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
 std::string kernel_identity() {
   std::ifstream file{"/proc/sys/kernel/random/boot_id"};
   std::string id;
@@ -189,6 +184,11 @@ Result<NodeFacts> detect_node(const DetectOptions& options) {
   }
   facts.switches = scheduler_switches([](const char* variable) { return std::getenv(variable); });
   return facts;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 std::vector<std::string> split_directories(std::string_view list) {

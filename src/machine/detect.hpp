@@ -22,6 +22,9 @@ struct DetectOptions {
 /// milliseconds.
 Result<NodeFacts> detect_node(const DetectOptions& options);
 
+/// This machine's name; empty when it has none.
+std::string host_name();
+
 /// "/a:/b" as two directories; empty parts are left out.
 std::vector<std::string> split_directories(std::string_view list);
 

@@ -32,27 +32,24 @@ std::vector<std::vector<int>> FileGroups::members(const NodeMap& nodes) const {
   return result;
 }
 
-std::vector<std::vector<int>> FileGroups::aggregators(std::size_t wanted, const NodeMap& nodes) const {
-  std::vector<std::vector<int>> result = members(nodes);
-  for (std::vector<int>& ranks : result) {
-    const std::size_t share = wanted * ranks.size() / group_of.size();
+std::vector<FileGroups::Part> FileGroups::parts(std::size_t wanted, const NodeMap& nodes) const {
+  std::vector<Part> result;
+  const auto add = [&](std::uint32_t end, std::vector<int> ranks) {
+    const std::size_t share = wanted * ranks.size() / static_cast<std::size_t>(nodes.ranks());
     const std::size_t count = std::clamp<std::size_t>(share, 1, ranks.size());
     for (std::size_t k = 0; k < count; ++k) ranks[k] = ranks[k * ranks.size() / count];
     ranks.resize(count);
+    result.push_back({end, std::move(ranks)});
+  };
+  if (!group_of.empty()) {
+    auto ranks = members(nodes);
+    for (std::uint32_t file = 0; file < files; ++file) add(file + 1, std::move(ranks[file]));
+    return result;
   }
+  for (std::uint32_t file = 0; file < files; ++file)
+    if (file + 1 == files || holder_of[file + 1] != holder_of[file])
+      add(file + 1, nodes.ranks_on[static_cast<std::size_t>(holder_of[file])]);
   return result;
-}
-
-void FileGroups::write(Writer& out) const {
-  out.put(files);
-  out.put(group_of);
-}
-
-FileGroups FileGroups::read(Reader& in) {
-  FileGroups groups;
-  groups.files = in.get<std::uint32_t>();
-  groups.group_of = in.vector<int>();
-  return groups;
 }
 
 }  // namespace weir

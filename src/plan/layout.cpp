@@ -152,6 +152,7 @@ void each_field(Kept& layout, Visit&& visit) {
   visit(layout.placement.predicted_s);
   visit(layout.files.files);
   visit(layout.files.group_of);
+  visit(layout.files.holder_of);
   visit(layout.segments);
   visit(layout.cuts);
   visit(layout.domains);
@@ -209,21 +210,23 @@ Layout make_layout(std::span<const Footprint> footprints, const Demand& demand, 
   layout.bytes = demand.bytes;
   layout.pieces = demand.pieces;
   if (placement.mode == Mode::direct) return layout;
-  if (files.group_of.empty()) {
-    add_domains(layout, merged(footprints), placement.aggregators);
+  const std::vector<Entry> entries = merged(footprints);
+  if (!files.divided()) {
+    add_domains(layout, entries, placement.aggregators);
     return layout;
   }
   layout.placement.aggregators.clear();
-  std::vector<std::vector<Footprint>> by_file(files.files);
-  for (std::size_t rank = 0; rank < footprints.size(); ++rank)
-    by_file[static_cast<std::size_t>(files.group_of[rank])].push_back(footprints[rank]);
-  const auto aggregators = files.aggregators(placement.aggregators.size(), *demand.nodes);
-  for (std::size_t file = 0; file < by_file.size(); ++file) {
-    add_domains(layout, merged(by_file[file]), aggregators[file]);
-    layout.placement.aggregators.insert(layout.placement.aggregators.end(), aggregators[file].begin(),
-                                        aggregators[file].end());
+  auto next = entries.begin();
+  for (const FileGroups::Part& part : files.parts(placement.aggregators.size(), *demand.nodes)) {
+    const auto first = next;
+    while (next != entries.end() && files.file_at(next->offset) < part.end) ++next;
+    add_domains(layout, {first, next}, part.aggregators);
+    layout.placement.aggregators.insert(layout.placement.aggregators.end(), part.aggregators.begin(),
+                                        part.aggregators.end());
   }
-  layout.placement.why += fmt::format("; at least one aggregator for each sub-file, {} in all", layout.domains.size());
+  layout.placement.why += fmt::format("; at least one aggregator for each {}, {} in all",
+                                      files.holder_of.empty() ? "sub-file" : "node that holds data",
+                                      layout.domains.size());
   return layout;
 }
 

@@ -1,5 +1,6 @@
 #include "plan/plan.hpp"
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -340,15 +341,19 @@ Result<Layout> plan_layout(std::span<const Footprint> footprints, std::span<cons
                    const PlanRequest& request) {
   const Demand demand = demand_of(footprints, request.direction, *request.nodes, request.storage);
   Placement placement = request.model->place(demand, request.limits);
-  if (placement.mode == Mode::direct && request.direction == Direction::write && !surely_disjoint(footprints)) {
+  const auto aggregate = [&](const char* reason) {
     PlanLimits limits = request.limits;
     limits.mode = PlanLimits::Prefer::aggregate;
     placement = request.model->place(demand, limits);
-    placement.why += " (not direct: pieces of several ranks may overlap)";
-  }
+    placement.why += fmt::format(" (not direct: {})", reason);
+  };
+  if (placement.mode == Mode::direct && request.direction == Direction::write && !surely_disjoint(footprints))
+    aggregate("pieces of several ranks may overlap");
+  if (placement.mode == Mode::direct && !request.files.holder_of.empty() && request.nodes->nodes() > 1)
+    aggregate("the data lies on storage of several nodes");
   Layout layout = make_layout(footprints, demand, placement, request.files);
   if (request.machine && !layout.domains.empty())
-    if (Status status = request.files.group_of.empty()
+    if (Status status = !request.files.divided()
                             ? elect_aggregators(layout, footprints, *request.nodes, *request.machine, request.rules)
                             : choose_banks(layout, *request.machine, request.rules);
         !status.ok())

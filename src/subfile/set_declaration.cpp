@@ -42,7 +42,8 @@ RankDeclaration packed_from(const RankDeclaration& declaration, std::uint64_t at
   return packed;
 }
 
-SetLookup::SetLookup(SetIndex index) : index_{std::move(index)}, files_{index_.files()} {
+SetLookup::SetLookup(SetIndex index, std::vector<int> holder_of)
+    : index_{std::move(index)}, files_{FileGroups::for_reading(index_.files(), std::move(holder_of))} {
   for (const SetIndex::Pattern& pattern : index_.patterns) {
     Reach reach;
     for (const SetIndex::Rank& rank : pattern.ranks) {
@@ -139,6 +140,30 @@ void SetLookup::keep_strongest(std::vector<Hit>& hits) {
   }
   hits.clear();
   for (const auto& [offset, hit] : top) hits.push_back(hit);
+}
+
+std::vector<Extent> SetLookup::reach() const {
+  std::vector<Extent> all;
+  for (const SetIndex::Section& section : index_.sections)
+    for (const auto& variable : index_.patterns[section.pattern].variables)
+      if (!reach_[section.pattern].shapes.empty())
+        if (const Extent& extent = reach_[section.pattern].shapes[variable.shape]; extent.length > 0)
+          all.push_back({extent.offset + variable.at + section.shift, extent.length});
+  std::sort(all.begin(), all.end(), [](const Extent& a, const Extent& b) { return a.offset < b.offset; });
+  std::size_t kept = 0;
+  for (const Extent& extent : all)
+    if (kept > 0 && extent.offset <= all[kept - 1].end())
+      all[kept - 1].length = std::max(all[kept - 1].end(), extent.end()) - all[kept - 1].offset;
+    else
+      all[kept++] = extent;
+  all.resize(kept);
+  return all;
+}
+
+std::vector<SetLookup::Hit> SetLookup::written(Extent within) const {
+  PieceList all;
+  all.append(within.offset, within.length, 0);
+  return hits(all, 0);
 }
 
 Result<RankDeclaration> SetLookup::find(const RankDeclaration& wanted, const std::string& path) const {

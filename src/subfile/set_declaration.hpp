@@ -29,7 +29,8 @@ RankDeclaration packed_from(const RankDeclaration& declaration, std::uint64_t at
 /// Finds what ranks want to read in the sub-files of a set.
 class SetLookup {
  public:
-  explicit SetLookup(SetIndex index);
+  /// `holder_of`: the nodes on which the sub-files lie, where that matters.
+  explicit SetLookup(SetIndex index, std::vector<int> holder_of = {});
 
   [[nodiscard]] const SetIndex& index() const noexcept { return index_; }
   [[nodiscard]] const FileGroups& files() const noexcept { return files_; }
@@ -37,12 +38,17 @@ class SetLookup {
   /// `Code::end_of_file`. `path` is for messages.
   [[nodiscard]] Result<RankDeclaration> find(const RankDeclaration& wanted, const std::string& path) const;
 
- private:
-  /// Some wanted bytes and where they are.
+  /// Extents of the file outside of which nothing was written, in order.
+  [[nodiscard]] std::vector<Extent> reach() const;
+  /// Some bytes of the file and where they are.
   struct Hit {
     std::uint64_t offset, length, memory, place;
     std::uint64_t strength;  // of two that hold the same byte the greater one wins
   };
+  /// What was written within an extent, every byte once, by offset; `memory` counts from the extent's beginning.
+  [[nodiscard]] std::vector<Hit> written(Extent within) const;
+
+ private:
   /// Of a pattern, worked out once.
   struct Reach {
     std::vector<Extent> shapes;                           // from the first to the last piece of all ranks

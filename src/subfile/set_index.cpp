@@ -14,7 +14,7 @@ namespace weir {
 namespace {
 
 /// The last character is the version.
-constexpr std::array<char, SetIndex::recognised_by> magic{'w', 'e', 'i', 'r', 's', 'e', 't', '1'};
+constexpr std::array<char, SetIndex::recognised_by> magic{'w', 'e', 'i', 'r', 's', 'e', 't', '2'};
 constexpr std::uint64_t largest_offset = std::uint64_t{1} << 63;
 
 std::uint64_t zigzag(std::int64_t value) {
@@ -154,14 +154,67 @@ bool SetIndex::read_layout(Reader& in) {
     section.file_at.resize(file_bytes.size());
     for (std::uint64_t& at : section.file_at) at = get_number(in);
   }
+  return in.ok();
+}
+
+std::uint64_t SetIndex::Pattern::checksums_of(const Rank& rank) const {
+  std::uint64_t count = 0;
+  for (const auto& variable : variables) count += weir::checksums_of(rank.shape_bytes[variable.shape]);
+  return count;
+}
+
+bool SetIndex::read_sums(Reader& in) {
+  for (Section& section : sections) {
+    const Pattern& pattern = patterns[section.pattern];
+    for (const Rank& rank : pattern.ranks) {
+      const std::uint64_t count = pattern.checksums_of(rank);
+      if (count > in.remaining() / sizeof count) return false;
+      for (std::uint64_t& sum : section.sums.emplace_back(count)) sum = in.get<std::uint64_t>();
+    }
+  }
   return in.ok() && in.at_end();
+}
+
+std::vector<StoredVariable> SetIndex::stored_in(std::uint32_t file) const {
+  std::vector<StoredVariable> stored;
+  for (const Section& section : sections) {
+    const Pattern& pattern = patterns[section.pattern];
+    for (std::size_t r = 0; r < pattern.ranks.size(); ++r) {
+      const Rank& rank = pattern.ranks[r];
+      if (rank.file != file) continue;
+      std::uint64_t at = section.file_at[file] + rank.at;
+      const std::uint64_t* sums = section.sums[r].data();
+      for (const auto& variable : pattern.variables) {
+        const std::uint64_t bytes = rank.shape_bytes[variable.shape];
+        if (bytes > 0) stored.push_back({at, bytes, sums});
+        at += bytes;
+        sums += checksums_of(bytes);
+      }
+    }
+  }
+  return stored;
+}
+
+void SetIndex::reorder(const std::vector<std::uint32_t>& order) {
+  std::vector<std::uint32_t> now(order.size());
+  for (std::uint32_t k = 0; k < order.size(); ++k) now[order[k]] = k;
+  const auto permute = [&](auto& values) {
+    auto old = values;
+    for (std::size_t k = 0; k < order.size(); ++k) values[k] = old[order[k]];
+  };
+  permute(file_bytes);
+  permute(hosts);
+  for (Section& section : sections) permute(section.file_at);
+  for (Pattern& pattern : patterns)
+    for (Rank& rank : pattern.ranks) rank.file = now[rank.file];
 }
 
 bool SetIndex::consistent() const {
   const std::size_t count = file_bytes.size();
   if (count == 0 || count > FileGroups::most_files || stem.empty() || stem.find('/') != std::string::npos) return false;
+  if (hosts.size() != count) return false;
   for (const std::uint64_t bytes : file_bytes)
-    if (bytes > files().room()) return false;
+    if (bytes > FileGroups::for_reading(files()).room()) return false;
   std::vector<std::vector<std::uint64_t>> section_bytes;  // by pattern and sub-file
   std::vector<std::uint64_t> ends(patterns.size(), 0);    // of the offsets in a pattern
   for (std::size_t p = 0; p < patterns.size(); ++p) {
@@ -204,7 +257,13 @@ std::vector<std::byte> SetIndex::encoded() const {
   for (const char letter : magic) out.put(letter);
   out.put(id);
   out.put(stem);
+  out.put(written_ns);
+  put_number(out, hosts.size());
+  for (const std::string& host : hosts) out.put(host);
   write_layout(out);
+  for (const Section& section : sections)
+    for (const auto& sums : section.sums)
+      for (const std::uint64_t sum : sums) out.put(sum);
   out.put(XXH3_64bits(out.data().data(), out.data().size()));
   return out.data();
 }
@@ -231,7 +290,10 @@ Result<SetIndex> SetIndex::decoded(std::span<const std::byte> bytes, const std::
   SetIndex index;
   index.id = in.get<std::uint64_t>();
   index.stem = in.text();
-  if (!index.read_layout(in) || !index.consistent()) return not_whole();
+  index.written_ns = in.get<std::int64_t>();
+  index.hosts.resize(get_count(in));
+  for (std::string& host : index.hosts) host = in.text();
+  if (!index.read_layout(in) || !index.consistent() || !index.read_sums(in)) return not_whole();
   return index;
 }
 

@@ -10,6 +10,7 @@
 
 #include "plan/file_groups.hpp"
 #include "plan/rank_declaration.hpp"
+#include "subfile/checksums.hpp"
 
 namespace weir {
 
@@ -33,24 +34,31 @@ struct SetIndex {
   struct Pattern {
     std::vector<RankDeclaration::Variable> variables;  ///< the same on every rank
     std::vector<Rank> ranks;
+
+    [[nodiscard]] std::uint64_t checksums_of(const Rank& rank) const;
   };
   /// A step that was written. Sections that were finished later come later, and win where two hold the same byte.
   struct Section {
     std::uint32_t pattern = 0;
     std::uint64_t shift = 0;             ///< of all offsets in the pattern
     std::vector<std::uint64_t> file_at;  ///< where it begins in each sub-file
+    std::vector<std::vector<std::uint64_t>> sums{};  ///< by rank: checksums of its variables, one after another
   };
 
   std::uint64_t id = 0;                   ///< random: sub-files of another set are not taken for its own
   std::string stem;                       ///< what the names of the sub-files begin with
+  std::int64_t written_ns = 0;            ///< when it became whole, since 1970
+  std::vector<std::string> hosts;         ///< on which each sub-file was written
   std::vector<std::uint64_t> file_bytes;  ///< of data in each sub-file
   std::vector<Pattern> patterns;
   std::vector<Section> sections;
 
-  [[nodiscard]] FileGroups files() const {
-    return FileGroups::for_reading(static_cast<std::uint32_t>(file_bytes.size()));
-  }
-  /// Of everything but the names: sets with the same layout can be read by the same plan.
+  [[nodiscard]] std::uint32_t files() const noexcept { return static_cast<std::uint32_t>(file_bytes.size()); }
+  /// What lies in a sub-file.
+  [[nodiscard]] std::vector<StoredVariable> stored_in(std::uint32_t file) const;
+  /// Puts the sub-files in another order: `order[k]` is the number that sub-file k has now.
+  void reorder(const std::vector<std::uint32_t>& order);
+  /// Of where everything lies, and not what it is: sets with the same layout can be read by the same plan.
   [[nodiscard]] std::uint64_t layout_hash() const;
 
   [[nodiscard]] std::vector<std::byte> encoded() const;
@@ -63,6 +71,7 @@ struct SetIndex {
  private:
   void write_layout(Writer& out) const;
   [[nodiscard]] bool read_layout(Reader& in);
+  [[nodiscard]] bool read_sums(Reader& in);
   [[nodiscard]] bool consistent() const;
 };
 

@@ -34,7 +34,9 @@ int errno_of(Code code) noexcept {
 
 }  // namespace
 
-std::string SubFiles::name(std::uint32_t file) const { return fmt::format("{}.{:08x}.{:04}", stem, id >> 32, file); }
+std::string SubFiles::name(std::uint32_t file) const {
+  return fmt::format("{}.{:08x}.{:04}", stem, id >> 32, number(file));
+}
 
 Status SubFiles::remove_all(StorageSystem& system) const {
   Status first;
@@ -57,12 +59,17 @@ Status SetStorage::create(std::uint32_t file) {
 
 Status SetStorage::seal(std::uint32_t file, std::uint64_t bytes) {
   int error = 0;
-  Storage* storage = get(file, error);
-  if (!storage) return problem_;
+  Open* open = get(file, error);
+  if (!open) return problem_;
   Mark mark{.set = files_.id, .file = file, .bytes = bytes};
   Io io{.kind = Io::Kind::write, .data = reinterpret_cast<std::byte*>(&mark), .offset = bytes, .length = sizeof mark};
-  complete(*storage, io);
+  complete(*open->storage, io);
   return io.error == 0 ? Status{} : storage_problem(io.error, "write", files_.name(file));
+}
+
+bool SetStorage::is_whole(std::uint32_t file) noexcept {
+  int error = 0;
+  return get(file, error) != nullptr;
 }
 
 Status SetStorage::check_mark(std::uint32_t file, Storage& storage) const {
@@ -79,7 +86,7 @@ Status SetStorage::check_mark(std::uint32_t file, Storage& storage) const {
   Io io{.kind = Io::Kind::read, .data = reinterpret_cast<std::byte*>(&mark), .offset = bytes, .length = sizeof mark};
   complete(storage, io);
   if (io.error != 0) return storage_problem(io.error, "read", files_.name(file));
-  if (io.done != sizeof mark || mark != Mark{.set = files_.id, .file = file, .bytes = bytes})
+  if (io.done != sizeof mark || mark != Mark{.set = files_.id, .file = files_.number(file), .bytes = bytes})
     return wrong("it is not the sub-file of this set");
   return {};
 }
@@ -99,18 +106,19 @@ Status SetStorage::open(std::uint32_t file) {
   if (mode_ == OpenMode::read)
     if (Status status = check_mark(file, **opened); !status.ok()) return status;
   open_.push_back({file, std::move(*opened)});
+  if (mode_ == OpenMode::read && files_.index) open_.back().verifier.emplace(files_.index->stored_in(file));
   return {};
 }
 
-Storage* SetStorage::get(std::uint32_t file, int& error) noexcept {
+SetStorage::Open* SetStorage::get(std::uint32_t file, int& error) noexcept {
   try {
     const auto found = std::find_if(open_.begin(), open_.end(), [&](const Open& open) { return open.file == file; });
     if (found != open_.end()) {
       std::rotate(found, found + 1, open_.end());
-      return open_.back().storage.get();
+      return &open_.back();
     }
     Status status = open(file);
-    if (status.ok()) return open_.back().storage.get();
+    if (status.ok()) return &open_.back();
     problem_ = std::move(status);
   } catch (const std::bad_alloc&) {
     problem_ = problem(Code::no_memory, "cannot open a sub-file: out of memory");
@@ -122,8 +130,8 @@ Storage* SetStorage::get(std::uint32_t file, int& error) noexcept {
 void SetStorage::submit(Io& io) noexcept {
   const std::uint32_t file = files_.space.file_at(io.offset);
   int error = 0;
-  Storage* storage = get(file, error);
-  if (storage) {
+  Open* open = get(file, error);
+  if (open) {
     try {
       under_way_.push_back({&io, file});
     } catch (const std::bad_alloc&) {
@@ -138,16 +146,38 @@ void SetStorage::submit(Io& io) noexcept {
   }
   io.offset = files_.space.inside(io.offset);
   io.finished = false;
-  storage->submit(io);
+  open->storage->submit(io);
   settle();
 }
 
-void SetStorage::settle() noexcept {
-  std::erase_if(under_way_, [&](const UnderWay& u) {
-    if (!u.io->finished) return false;
-    u.io->offset += files_.space.base(u.file);
-    return true;
+void SetStorage::verify(std::uint32_t file, Io& io) noexcept {
+  int error = 0;
+  Open* open = get(file, error);  // it is open: there was a transfer
+  Extent bad{};
+  if (open->verifier) error = open->verifier->check(*open->storage, io.offset, {io.data, io.done}, bad);
+  if (error == 0) return;
+  io.done = 0;
+  io.error = EIO;
+  problem_ = attempt("verify a sub-file", [&] {
+    return error == EILSEQ
+               ? problem(Code::corrupt,
+                         fmt::format("cannot read '{}': {} at offset {} are not what was written there", files_.name(file),
+                                     format_bytes(bad.length), bad.offset),
+                         "the storage has changed them: take another copy of the set, or write it again")
+               : storage_problem(error, "read", files_.name(file));
   });
+}
+
+void SetStorage::settle() noexcept {
+  // One after another: to verify one may finish others.
+  for (;;) {
+    const auto found = std::find_if(under_way_.begin(), under_way_.end(), [](const UnderWay& u) { return u.io->finished; });
+    if (found == under_way_.end()) return;
+    const UnderWay done = *found;
+    under_way_.erase(found);
+    if (mode_ == OpenMode::read && done.io->error == 0) verify(done.file, *done.io);
+    done.io->offset += files_.space.base(done.file);
+  }
 }
 
 std::size_t SetStorage::poll() noexcept {
@@ -160,7 +190,7 @@ std::size_t SetStorage::poll() noexcept {
 void SetStorage::wait() noexcept {
   if (under_way_.empty()) return;
   int error = 0;
-  get(under_way_.front().file, error)->wait();
+  get(under_way_.front().file, error)->storage->wait();
   settle();
 }
 

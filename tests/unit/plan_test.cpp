@@ -170,9 +170,14 @@ TEST(FileGroups, are_those_of_ranks_nodes_and_neighbouring_nodes) {
   EXPECT_EQ(groups.files, 2u);
   EXPECT_EQ(groups.file_at(groups.base(1)), 1u);
   EXPECT_EQ(groups.inside(groups.base(1) + 5), 5u);
-  EXPECT_EQ(groups.aggregators(1, nodes), (std::vector<std::vector<int>>{{0}, {3}}));
-  EXPECT_EQ(groups.aggregators(4, nodes), (std::vector<std::vector<int>>{{0, 2}, {3}}));
-  EXPECT_EQ(groups.aggregators(100, nodes), (std::vector<std::vector<int>>{{0, 1, 2, 4}, {3, 5, 6}}));
+  const auto aggregators = [&](std::size_t wanted) {
+    std::vector<std::vector<int>> ranks;
+    for (const auto& part : groups.parts(wanted, nodes)) ranks.push_back(part.aggregators);
+    return ranks;
+  };
+  EXPECT_EQ(aggregators(1), (std::vector<std::vector<int>>{{0}, {3}}));
+  EXPECT_EQ(aggregators(4), (std::vector<std::vector<int>>{{0, 2}, {3}}));
+  EXPECT_EQ(aggregators(100), (std::vector<std::vector<int>>{{0, 1, 2, 4}, {3, 5, 6}}));
 }
 
 TEST(Plan, survives_being_written_and_read) {

@@ -37,6 +37,8 @@ Written written(Random& random) {
   const std::uint32_t files = 1 + static_cast<std::uint32_t>(below(random, 3));
   made.index.stem = "x";
   made.index.file_bytes.assign(files, 0);
+  made.index.hosts.resize(files);
+  const FileGroups space = FileGroups::for_reading(files);
   std::vector<std::vector<Declaration>> declared;
   for (std::uint64_t p = below(random, 3); p > 0; --p) {
     SetIndex::Pattern& pattern = made.index.patterns.emplace_back();
@@ -62,15 +64,17 @@ Written written(Random& random) {
     SetIndex::Section section{p, below(random, 2) * below(random, 700), made.index.file_bytes};
     for (std::size_t r = 0; r < declared[p].size(); ++r) {
       const SetIndex::Rank& rank = made.index.patterns[p].ranks[r];
-      std::uint64_t place = made.index.files().base(rank.file) + section.file_at[rank.file] + rank.at;
+      std::uint64_t place = space.base(rank.file) + section.file_at[rank.file] + rank.at;
       for (const auto& variable : declared[p][r].variable_list())
         for (const weir::Run& run : declared[p][r].shapes()[static_cast<std::size_t>(variable.shape)].runs)
           for (std::uint64_t k = 0; k < run.count; ++k)
             for (std::uint64_t b = 0; b < run.length; ++b)
               made.places[run.offset + k * run.stride + b + variable.at + section.shift] = place++;
-      const std::uint64_t end = made.index.files().inside(place);
+      const std::uint64_t end = space.inside(place);
       made.index.file_bytes[rank.file] = std::max(made.index.file_bytes[rank.file], end);
     }
+    for (const SetIndex::Rank& rank : made.index.patterns[p].ranks)
+      section.sums.emplace_back(made.index.patterns[p].checksums_of(rank));
     made.index.sections.push_back(std::move(section));
   }
   return made;
@@ -121,6 +125,26 @@ TEST(SetLookup, finds_every_byte_where_the_reference_does) {
   }
   EXPECT_GT(found_all, 1000);
   EXPECT_GT(missed, 100);
+}
+
+TEST(SetLookup, tells_all_that_was_written_in_an_extent) {
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    Random random{seed};
+    const Written set = written(random);
+    const SetLookup lookup{set.index};
+    const Extent within{below(random, 300), 1 + below(random, 900)};
+    Places found, expected;
+    for (const auto& [offset, place] : set.places)
+      if (offset >= within.offset && offset < within.end()) expected.emplace(offset, place);
+    for (const SetLookup::Hit& hit : lookup.written(within)) {
+      EXPECT_EQ(hit.memory, hit.offset - within.offset);
+      for (std::uint64_t b = 0; b < hit.length; ++b) EXPECT_TRUE(found.emplace(hit.offset + b, hit.place + b).second);
+    }
+    ASSERT_EQ(found, expected) << "seed " << seed;
+    const auto reach = lookup.reach();
+    for (const auto& [offset, place] : set.places)
+      ASSERT_TRUE(std::ranges::any_of(reach, [&](const Extent& e) { return e.offset <= offset && offset < e.end(); }));
+  }
 }
 
 TEST(SetLookup, names_the_first_byte_that_nobody_wrote) {

@@ -28,6 +28,11 @@ SetIndex example() {
   second.variables = {{0, 1 << 20}};
   second.ranks.push_back({1, 10, {pieces({{0, 500}, {2000, 500}})}, {1000}});
   index.sections = {{0, 0, {0, 0}}, {1, 77, {0, 1024}}, {0, 1 << 30, {512, 2048}}};
+  index.written_ns = 1'700'000'000'000'000'000;
+  index.hosts = {"n0", "n1"};
+  for (SetIndex::Section& section : index.sections)
+    for (const SetIndex::Rank& rank : index.patterns[section.pattern].ranks)
+      section.sums.emplace_back(index.patterns[section.pattern].checksums_of(rank), section.shift + 5);
   return index;
 }
 
@@ -44,6 +49,34 @@ TEST(SetIndex, survives_being_written_and_read) {
   EXPECT_EQ(read->patterns[0].ranks[0].shapes[1], index.patterns[0].ranks[0].shapes[1]);
   EXPECT_EQ(read->sections[2].file_at, index.sections[2].file_at);
   EXPECT_EQ(read->layout_hash(), index.layout_hash());
+  EXPECT_EQ(read->written_ns, index.written_ns);
+  EXPECT_EQ(read->hosts, index.hosts);
+  EXPECT_EQ(read->sections[1].sums, index.sections[1].sums);
+}
+
+TEST(SetIndex, has_the_same_layout_for_other_data) {
+  SetIndex index = example();
+  index.id = 7;
+  index.written_ns += 1;
+  index.sections[0].sums[0][0] += 1;
+  EXPECT_EQ(index.layout_hash(), example().layout_hash());
+}
+
+TEST(SetIndex, says_what_lies_in_a_sub_file_in_any_order) {
+  SetIndex index = example();
+  const auto offsets = [](const std::vector<StoredVariable>& stored) {
+    std::vector<std::uint64_t> all;
+    for (const StoredVariable& variable : stored) all.push_back(variable.offset);
+    return all;
+  };
+  const auto first = offsets(index.stored_in(0)), second = offsets(index.stored_in(1));
+  EXPECT_EQ(first, (std::vector<std::uint64_t>{0, 80, 160, 512, 592, 672}));
+  EXPECT_EQ(second, (std::vector<std::uint64_t>{0, 80, 1034, 2048, 2128}));
+  index.reorder({1, 0});
+  EXPECT_EQ(offsets(index.stored_in(1)), first);
+  EXPECT_EQ(offsets(index.stored_in(0)), second);
+  EXPECT_EQ(index.hosts, (std::vector<std::string>{"n1", "n0"}));
+  EXPECT_TRUE(SetIndex::decoded(index.encoded(), "out.dat").ok());
 }
 
 TEST(SetIndex, keeps_runs_as_runs) {
@@ -82,6 +115,8 @@ TEST(SetIndex, nonsense_with_a_right_checksum_is_an_error) {
   EXPECT_FALSE(refused([](SetIndex&) {}));
   EXPECT_TRUE(refused([](SetIndex& i) { i.stem = "../../etc/passwd"; }));
   EXPECT_TRUE(refused([](SetIndex& i) { i.stem.clear(); }));
+  EXPECT_TRUE(refused([](SetIndex& i) { i.hosts.pop_back(); }));
+  EXPECT_TRUE(refused([](SetIndex& i) { i.sections[0].sums[0].pop_back(); }));
   EXPECT_TRUE(refused([](SetIndex& i) { i.file_bytes.clear(), i.sections.clear(), i.patterns.clear(); }));
   EXPECT_TRUE(refused([](SetIndex& i) { i.file_bytes[1] = 2100; }));
   EXPECT_TRUE(refused([](SetIndex& i) { i.patterns[0].ranks[0].file = 2; }));

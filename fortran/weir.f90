@@ -36,6 +36,11 @@ module weir
     type(c_ptr) :: handle = c_null_ptr
   end type
 
+  type, public :: weir_drain
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+
   type, public :: weir_setting
     character(len=64) :: name = ''
     character(len=256) :: value = ''
@@ -63,6 +68,7 @@ module weir
   public :: weir_version, weir_last_message, weir_last_bytes
   public :: weir_context_create, weir_context_free
   public :: weir_create, weir_open, weir_update, weir_file_step, weir_sync, weir_close
+  public :: weir_drain_start, weir_drain_progress, weir_drain_wait
   public :: weir_declaration_new, weir_declaration_free, weir_declaration_runs, weir_declaration_box, &
     weir_declaration_variable
   public :: weir_declare, weir_write, weir_read, weir_finish, weir_start, weir_test, weir_wait, weir_explain, &
@@ -185,6 +191,30 @@ contains
     else
       code = c_close(file%handle)
     end if
+  end subroutine
+
+  subroutine weir_drain_start(context, path, drain, code, settings)
+    type(weir_context), intent(in) :: context
+    character(len=*), intent(in) :: path
+    type(weir_drain), intent(out) :: drain
+    integer, intent(out) :: code
+    type(weir_setting), intent(in), optional :: settings(:)
+    type(setting_list), target :: list
+    call fill(list, settings)
+    code = c_drain_start(context%handle, trim(path)//c_null_char, c_loc(list%entries), drain%handle)
+  end subroutine
+
+  subroutine weir_drain_progress(drain, done, total, code)
+    type(weir_drain), intent(in) :: drain
+    integer(int64), intent(out) :: done, total
+    integer, intent(out) :: code
+    code = c_drain_progress(drain%handle, done, total)
+  end subroutine
+
+  subroutine weir_drain_wait(drain, code)
+    type(weir_drain), intent(inout) :: drain
+    integer, intent(out) :: code
+    code = c_drain_wait(drain%handle)
   end subroutine
 
   subroutine weir_declaration_new(declaration, code)

@@ -42,6 +42,7 @@ typedef struct weir_file weir_file;
 typedef struct weir_step weir_step;
 typedef struct weir_plan weir_plan;
 typedef struct weir_declaration weir_declaration;
+typedef struct weir_drain weir_drain;
 
 /* A setting's name and value. Arrays of them end with {NULL, NULL}; a null array is an empty one. */
 typedef struct weir_setting {
@@ -101,6 +102,13 @@ int weir_sync(weir_file* file);
 int weir_close(weir_file** file);
 /* weir_finish and weir_close in one: the ranks meet once instead of twice. The step's handle stays. */
 int weir_close_step(weir_file** file, weir_step* step);
+
+/* Begins to copy a file from storage of the nodes to the file system, in the background. */
+int weir_drain_start(weir_context* context, const char* path, const weir_setting* settings, weir_drain** drain);
+/* Bytes of this node, known to its first rank; 0 of 0 elsewhere. */
+int weir_drain_progress(const weir_drain* drain, uint64_t* done, uint64_t* total);
+/* Waits for all nodes, and frees the handle whatever the outcome. */
+int weir_drain_wait(weir_drain** drain);
 
 int weir_declaration_new(weir_declaration** declaration);
 int weir_declaration_free(weir_declaration** declaration);

@@ -115,6 +115,28 @@ class File {
   std::shared_ptr<Impl> impl_;
 };
 
+/// A file on its way from storage of the nodes to the file system, in the background: a thread on the first rank of each
+/// node copies what that node has. MPI is not used meanwhile, and the program goes on as it likes.
+class Drain {
+ public:
+  struct Progress {
+    std::uint64_t done = 0, total = 0;  ///< bytes of this node
+  };
+  /// How far this node is; only the first rank of a node knows, others have 0 of 0. Not collective.
+  [[nodiscard]] Progress progress() const;
+  /// Whether this node is through, well or not. Not collective.
+  [[nodiscard]] bool test() const;
+  /// Waits for all nodes; then the file is durable under its name in the file system, or what was there before is
+  /// untouched. Collective. A drain that nobody waits for is given up.
+  Status wait();
+
+  struct Impl;
+  explicit Drain(std::shared_ptr<Impl> impl) : impl_{std::move(impl)} {}
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
 /// Weir on a communicator. Settings: defaults, then weir.toml, then WEIR_* in the environment, then those given here.
 class Context {
  public:
@@ -136,6 +158,9 @@ class Context {
   Result<File> create(const std::string& path, const Plan& plan, const Settings& settings = {});
   Result<File> open(const std::string& path, const Plan& plan, const Settings& settings = {});
   Result<File> update(const std::string& path, const Plan& plan, const Settings& settings = {});
+
+  /// Begins to copy a file that was made with storage.tier=node to the file system. Collective.
+  Result<Drain> drain(const std::string& path, const Settings& settings = {});
 
   /// A plan saved earlier by as many ranks. Collective.
   Result<Plan> load_plan(const std::string& path);

@@ -33,6 +33,9 @@ struct weir_plan {
 struct weir_declaration {
   weir::Declaration value = {};
 };
+struct weir_drain {
+  std::optional<weir::Drain> value = {};
+};
 
 static_assert(static_cast<int>(weir::Code::no_space) == WEIR_NO_SPACE);
 static_assert(static_cast<int>(weir::Code::no_memory) == WEIR_NO_MEMORY);
@@ -246,6 +249,34 @@ int weir_close_step(weir_file** file, weir_step* step) {
   return call("weir_close_step", {{"file", file}, {"*file", file ? *file : nullptr}, {"step", step}}, [&] {
     const std::unique_ptr<weir_file> closing{std::exchange(*file, nullptr)};
     return closing->value->close(*step->value);
+  });
+}
+
+int weir_drain_start(weir_context* context, const char* path, const weir_setting* settings, weir_drain** drain) {
+  return call("weir_drain_start", {{"context", context}, {"path", path}, {"drain", drain}}, [&] {
+    weir::Settings given;
+    std::string name;
+    const auto prepare = [&](weir_drain&) {
+      name = path;
+      given = settings_of(settings);
+    };
+    return collective(*context->value->impl(), drain, prepare, [&] { return context->value->drain(name, given); });
+  });
+}
+
+int weir_drain_progress(const weir_drain* drain, uint64_t* done, uint64_t* total) {
+  return call("weir_drain_progress", {{"drain", drain}, {"done", done}, {"total", total}}, [&] {
+    const weir::Drain::Progress now = drain->value->progress();
+    *done = now.done;
+    *total = now.total;
+    return Status{};
+  });
+}
+
+int weir_drain_wait(weir_drain** drain) {
+  return call("weir_drain_wait", {{"drain", drain}, {"*drain", drain ? *drain : nullptr}}, [&] {
+    const std::unique_ptr<weir_drain> ending{std::exchange(*drain, nullptr)};
+    return ending->value->wait();
   });
 }
 

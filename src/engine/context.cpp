@@ -26,6 +26,7 @@ const char* name(Call call) noexcept {
     case Call::close: return "close";
     case Call::save: return "save";
     case Call::load: return "load_plan";
+    case Call::drain: return "drain";
     case Call::drop_out: return "nothing, for lack of memory";
   }
   return "?";

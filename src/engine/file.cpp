@@ -271,6 +271,7 @@ Result<Arena*> File::Impl::arena_for(const Plan::Impl& plan, const Status& mine)
   if (plan.plan.layout.placement.mode == Mode::direct) return alone(arenas.front());
   for (Arena* arena : arenas)
     if (arena->fits(plan.serial)) {
+      if (context->team->nodes().nodes() > 1) arena->link(settings->one_sided, false);
       arena->bind(plan.serial, plan.plan.layout.placement.buffer_size * plan.plan.layout.placement.buffers);
       return alone(arena);
     }

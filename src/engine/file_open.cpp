@@ -6,6 +6,7 @@
 
 #include "core/errors.hpp"
 #include "engine/file.hpp"
+#include "engine/file_name.hpp"
 #include "engine/step.hpp"
 
 namespace weir {
@@ -19,24 +20,10 @@ Call call_of(OpenMode mode) {
   return mode == OpenMode::create ? Call::create : mode == OpenMode::read ? Call::open : Call::update;
 }
 
-/// What a created file replaces: the plain file behind any links, or the name itself.
-std::string resolved(const std::string& path) {
-  std::error_code ignored;
-  const auto real = std::filesystem::weakly_canonical(path, ignored);
-  if (ignored == std::errc::not_enough_memory) throw std::bad_alloc{};
-  return ignored ? path : real.string();
-}
-
 bool replaceable(const std::string& target) {
   std::error_code ignored;
   const auto status = std::filesystem::status(target, ignored);
   return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
-}
-
-/// The same on every rank, and never that of another context.
-std::string temporary_name(const std::string& target, std::uint64_t context, std::uint64_t file) {
-  const std::filesystem::path path{target};
-  return (path.parent_path() / fmt::format(".{}.weir-{:016x}-{}", path.filename().string(), context, file)).string();
 }
 
 Status different_files(const std::string& path) {

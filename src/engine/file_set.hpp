@@ -117,6 +117,7 @@ class FileSet {
 /// What the nodes have of a file, and what of it to read.
 struct OnNodes {
   std::optional<NodeSetChoice> choice;  ///< none when nothing is complete, or what is in the file system is newer
+  bool newer_elsewhere = false;
   std::string torn;                     ///< in words, what is there and not complete
 };
 

@@ -1,32 +1,19 @@
-#include <fmt/format.h>
-#include <sys/stat.h>
-
-#include <limits>
-
 #include "core/errors.hpp"
+#include "engine/file_name.hpp"
 #include "engine/file_set.hpp"
 
 /// How ranks find out what their nodes have of a file.
 namespace weir {
 
-namespace {
-
-/// When the file in the file system was written; the least for none.
-std::int64_t written_ns(const std::string& path) {
-  struct stat found {};
-  if (stat(path.c_str(), &found) != 0) return std::numeric_limits<std::int64_t>::min();
-  return std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec;
-}
-
-}  // namespace
-
 Result<OnNodes> find_on_nodes(Team& team, const NodeStore& store, const std::string& target, const Outcome& outcome) {
   Writer mine;
   Outcome next = outcome;
   next.fail(attempt("open a file", [&]() -> Status {
-    if (team.rank() == 0) mine.put(written_ns(target));
-    if (team.leader())
-      for (const NodeSet& set : store.find()) set.write(mine);
+    if (team.rank() == 0) mine.put(modified_ns(target));
+    if (!team.leader()) return {};
+    auto sets = store.find();
+    if (!sets) return sets.status();
+    for (const NodeSet& set : *sets) set.write(mine);
     return {};
   }), team.rank());
   auto posts = team.gather(mine.data(), next);
@@ -40,8 +27,9 @@ Result<OnNodes> find_on_nodes(Team& team, const NodeStore& store, const std::str
     auto& sets = by_node.emplace_back();
     while (in.ok() && !in.at_end()) sets.push_back(NodeSet::read(in));
   }
-  OnNodes found{newest_complete(by_node), describe_torn(by_node)};
-  if (found.choice && found.choice->written_ns < in_file_system) found.choice.reset();
+  OnNodes found{newest_complete(by_node), false, describe_torn(by_node)};
+  found.newer_elsewhere = found.choice && found.choice->written_ns < in_file_system;
+  if (found.newer_elsewhere) found.choice.reset();
   return found;
 }
 

@@ -31,13 +31,13 @@ struct Joined {
 std::map<std::uint64_t, Joined> join(const std::vector<std::vector<NodeSet>>& by_node) {
   std::map<std::uint64_t, Joined> all;
   for (int node = 0; node < static_cast<int>(by_node.size()); ++node)
-    for (const NodeSet& set : by_node[static_cast<std::size_t>(node)]) {
-      auto [entry, is_new] = all.try_emplace(set.id);
-      Joined& joined = entry->second;
-      if (is_new) joined = {set.written_ns, node, std::vector<int>(set.files, -1)};
-      for (const std::uint32_t file : set.held)
-        if (file < joined.holder.size() && joined.holder[file] < 0) joined.holder[file] = node;
-    }
+    for (const NodeSet& set : by_node[static_cast<std::size_t>(node)])
+      if (set.files > 0) all.try_emplace(set.id, Joined{set.written_ns, node, std::vector<int>(set.files, -1)});
+  for (int node = 0; node < static_cast<int>(by_node.size()); ++node)
+    for (const NodeSet& set : by_node[static_cast<std::size_t>(node)])
+      if (const auto joined = all.find(set.id); joined != all.end())
+        for (const std::uint32_t file : set.held)
+          if (auto& holder = joined->second.holder; file < holder.size() && holder[file] < 0) holder[file] = node;
   return all;
 }
 
@@ -80,29 +80,47 @@ Status NodeStore::prepare() const {
                         "name a directory on storage of the node in memory.node_directory");
 }
 
-std::vector<NodeSet> NodeStore::find() const {
-  std::vector<NodeSet> found;
+std::vector<std::string> NodeStore::names() const {
+  std::vector<std::string> found;
   std::error_code error;
   const fs::path stem{stem_};
   const std::string beginning = stem.filename().string() + ".";
   for (fs::directory_iterator entry{stem.parent_path(), error}; !error && entry != fs::directory_iterator{};
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (!name.starts_with(beginning) || !name.ends_with(".index")) continue;
-    const std::string path = entry->path().string();
-    auto content = read_whole(system_, path);
-    if (!content) continue;
-    auto index = SetIndex::decoded(*content, path);
-    if (!index || index_name(index->id) != path) continue;
-    SubFiles files{stem_, index->id, FileGroups::for_reading(index->files()), index->file_bytes};
-    NodeSet set{index->id, index->written_ns, index->files()};
-    Status problem;
-    SetStorage storage{system_, files, OpenMode::read, problem};
-    for (std::uint32_t file = 0; file < set.files; ++file)
-      if (storage.is_whole(file)) set.held.push_back(file);
-    found.push_back(std::move(set));
-  }
+       entry.increment(error))
+    if (entry->path().filename().string().starts_with(beginning)) found.push_back(entry->path().string());
   return found;
+}
+
+Result<std::vector<NodeSet>> NodeStore::find() const {
+  std::map<std::uint64_t, NodeSet> found;
+  for (const std::string& path : names())
+    if (Status status = look_at(path, found); !status.ok()) return status;
+  std::vector<NodeSet> sets;
+  for (auto& [id, set] : found) sets.push_back(std::move(set));
+  return sets;
+}
+
+Status NodeStore::look_at(const std::string& path, std::map<std::uint64_t, NodeSet>& found) const {
+  if (path.ends_with(".index")) {
+    auto content = read_whole(system_, path);
+    if (!content) return content.status();
+    auto index = SetIndex::decoded(*content, path);
+    if (!index || index_name(index->id) != path) return {};
+    NodeSet& set = found[index->id];
+    set.id = index->id;
+    set.written_ns = index->written_ns;
+    set.files = index->files();
+    return {};
+  }
+  auto opened = system_.open(path, OpenMode::read);
+  if (!opened) return opened.status();
+  auto mark = SubFileMark::read(**opened, path);
+  if (!mark) return mark.status();
+  if (!*mark || SubFiles{stem_, (*mark)->set, {}, {}}.name(static_cast<std::uint32_t>((*mark)->file)) != path) return {};
+  NodeSet& set = found[(*mark)->set];
+  set.id = (*mark)->set;
+  set.held.push_back(static_cast<std::uint32_t>((*mark)->file));
+  return {};
 }
 
 Result<std::vector<std::byte>> NodeStore::load(std::uint64_t id) const { return read_whole(system_, index_name(id)); }
@@ -118,17 +136,11 @@ Status NodeStore::commit(std::uint64_t id, int writer, bool durable) const {
 
 template <class Choose>
 void NodeStore::remove_if(Choose&& choose) const noexcept try {
-  const fs::path stem{stem_};
-  const std::string beginning = stem.filename().string() + ".";
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator entry{stem.parent_path(), error}; !error && entry != fs::directory_iterator{};
-       entry.increment(error))
-    if (const std::string name = entry->path().filename().string(); name.starts_with(beginning))
-      if (choose(std::string_view{name}.substr(beginning.size(), 8))) names.push_back(entry->path().string());
+  std::vector<std::string> gone = names();
+  std::erase_if(gone, [&](const std::string& name) { return !choose(std::string_view{name}.substr(stem_.size() + 1, 8)); });
   // The index first: what is left if it ends here is not taken for a set.
-  std::stable_partition(names.begin(), names.end(), [](const std::string& name) { return name.ends_with(".index"); });
-  for (const std::string& name : names) (void)system_.remove(name);
+  std::stable_partition(gone.begin(), gone.end(), [](const std::string& name) { return name.ends_with(".index"); });
+  for (const std::string& name : gone) (void)system_.remove(name);
 } catch (const std::exception&) {  // they stay
 }
 
@@ -156,7 +168,7 @@ std::string describe_torn(const std::vector<std::vector<NodeSet>>& by_node) {
   std::string text;
   for (const auto& [id, joined] : join(by_node))
     if (joined.missing() > 0)
-      text += fmt::format("{}{} of its {} sub-files of set {:08x} {} not on the nodes of this job", text.empty() ? "" : "; ",
+      text += fmt::format("{}{} of {} sub-files of set {:08x} {} not on the nodes of this job", text.empty() ? "" : "; ",
                           joined.missing(), joined.holder.size(), id >> 32, joined.missing() == 1 ? "is" : "are");
   return text;
 }

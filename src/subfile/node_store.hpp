@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ namespace weir {
 struct NodeSet {
   std::uint64_t id = 0;
   std::int64_t written_ns = 0;
-  std::uint32_t files = 0;
+  std::uint32_t files = 0;            ///< that the set has; 0: its index is not here
   std::vector<std::uint32_t> held{};  ///< sub-files that are whole here
 
   void write(Writer& out) const;
@@ -36,8 +37,9 @@ class NodeStore {
   [[nodiscard]] std::string index_name(std::uint64_t id) const;
   /// Makes the directory if there is none.
   [[nodiscard]] Status prepare() const;
-  /// All sets whose index is here. What cannot be read is taken for torn.
-  [[nodiscard]] std::vector<NodeSet> find() const;
+  /// All sets of which something is here. What is not whole is left out; what the storage fails to read is an error, so
+  /// that it is not passed over for something older.
+  [[nodiscard]] Result<std::vector<NodeSet>> find() const;
   [[nodiscard]] Result<std::vector<std::byte>> load(std::uint64_t id) const;
   /// Writes an index beside its name, and gives it the name.
   [[nodiscard]] Status write_index(std::uint64_t id, std::span<const std::byte> content, int writer, bool durable) const;
@@ -49,6 +51,9 @@ class NodeStore {
 
  private:
   [[nodiscard]] std::string unfinished(std::uint64_t id, int writer) const;
+  /// Names of all that is here, with the directory.
+  [[nodiscard]] std::vector<std::string> names() const;
+  [[nodiscard]] Status look_at(const std::string& path, std::map<std::uint64_t, NodeSet>& found) const;
   template <class Choose>
   void remove_if(Choose&& choose) const noexcept;
 

@@ -15,13 +15,13 @@ namespace weir {
 
 namespace {
 
-/// The end of every sub-file.
+/// A mark as it is written.
 struct Mark {
-  std::array<char, 8> magic{'w', 'e', 'i', 'r', 's', 'u', 'b', '1'};
-  std::uint64_t set = 0, file = 0, bytes = 0;
-
-  bool operator==(const Mark&) const = default;
+  static constexpr std::array<char, 8> right{'w', 'e', 'i', 'r', 's', 'u', 'b', '1'};
+  std::array<char, 8> magic = right;
+  SubFileMark content;
 };
+static_assert(sizeof(Mark) == SubFileMark::size);
 
 void complete(Storage& storage, Io& io) noexcept {
   storage.submit(io);
@@ -61,15 +61,28 @@ Status SetStorage::seal(std::uint32_t file, std::uint64_t bytes) {
   int error = 0;
   Open* open = get(file, error);
   if (!open) return problem_;
-  Mark mark{.set = files_.id, .file = file, .bytes = bytes};
+  Mark mark{.content = {files_.id, file, bytes}};
   Io io{.kind = Io::Kind::write, .data = reinterpret_cast<std::byte*>(&mark), .offset = bytes, .length = sizeof mark};
   complete(*open->storage, io);
   return io.error == 0 ? Status{} : storage_problem(io.error, "write", files_.name(file));
 }
 
-bool SetStorage::is_whole(std::uint32_t file) noexcept {
+Status SetStorage::probe(std::uint32_t file) noexcept {
   int error = 0;
-  return get(file, error) != nullptr;
+  return get(file, error) ? Status{} : problem_;
+}
+
+Result<std::optional<SubFileMark>> SubFileMark::read(Storage& storage, const std::string& path) {
+  const std::int64_t size = storage.size();
+  if (size < 0) return storage_problem(errno, "read", path);
+  const auto length = static_cast<std::uint64_t>(size);
+  if (length < sizeof(Mark)) return std::optional<SubFileMark>{};
+  Mark mark;
+  Io io{Io::Kind::read, reinterpret_cast<std::byte*>(&mark), length - sizeof mark, sizeof mark};
+  complete(storage, io);
+  if (io.error != 0) return storage_problem(io.error, "read", path);
+  const bool right = io.done == sizeof mark && mark.magic == Mark::right && mark.content.bytes + sizeof mark == length;
+  return right ? std::optional{mark.content} : std::nullopt;
 }
 
 Status SetStorage::check_mark(std::uint32_t file, Storage& storage) const {
@@ -82,13 +95,9 @@ Status SetStorage::check_mark(std::uint32_t file, Storage& storage) const {
   if (size < 0) return storage_problem(errno, "read", files_.name(file));
   if (static_cast<std::uint64_t>(size) != bytes + sizeof(Mark))
     return wrong(fmt::format("it has {} bytes, and should have {}", size, bytes + sizeof(Mark)));
-  Mark mark;
-  Io io{.kind = Io::Kind::read, .data = reinterpret_cast<std::byte*>(&mark), .offset = bytes, .length = sizeof mark};
-  complete(storage, io);
-  if (io.error != 0) return storage_problem(io.error, "read", files_.name(file));
-  if (io.done != sizeof mark || mark != Mark{.set = files_.id, .file = files_.number(file), .bytes = bytes})
-    return wrong("it is not the sub-file of this set");
-  return {};
+  auto mark = SubFileMark::read(storage, files_.name(file));
+  if (!mark) return mark.status();
+  return *mark == SubFileMark{files_.id, files_.number(file), bytes} ? Status{} : wrong("it is not the sub-file of this set");
 }
 
 void SetStorage::make_room() {

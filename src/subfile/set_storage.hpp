@@ -29,6 +29,16 @@ struct SubFiles {
   }
 };
 
+/// The end of every sub-file: to which set it belongs, and that it is whole.
+struct SubFileMark {
+  std::uint64_t set = 0, file = 0, bytes = 0;
+
+  bool operator==(const SubFileMark&) const = default;
+  /// That of an open file; none when it does not end with one for its length.
+  static Result<std::optional<SubFileMark>> read(Storage& storage, const std::string& path);
+  static constexpr std::uint64_t size = 32;
+};
+
 /// All sub-files of a set as one storage: offsets are those of `FileGroups`. Each is opened when it is first used.
 ///
 /// A sub-file ends with a mark that says of which set it is and how long its data; what is opened for reading without
@@ -40,8 +50,8 @@ class SetStorage final : public Storage {
   SetStorage(StorageSystem& system, const SubFiles& files, OpenMode mode, Status& problem);
   /// Makes a new, empty sub-file.
   Status create(std::uint32_t file);
-  /// For reading: whether the sub-file is there and has the right mark.
-  [[nodiscard]] bool is_whole(std::uint32_t file) noexcept;
+  /// Opens a sub-file, or says why it cannot be.
+  Status probe(std::uint32_t file) noexcept;
   /// Writes the mark behind `bytes` of data.
   Status seal(std::uint32_t file, std::uint64_t bytes);
 

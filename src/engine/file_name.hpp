@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace weir {
+
+/// What a created file replaces: the plain file behind any links, or the name itself.
+std::string resolved(const std::string& path);
+
+/// Where it is until it is whole: the same on every rank, and never that of another context.
+std::string temporary_name(const std::string& target, std::uint64_t context, std::uint64_t file);
+
+/// When a file was last changed, since 1970; the least for none.
+std::int64_t modified_ns(const std::string& path) noexcept;
+
+}  // namespace weir

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 
@@ -137,19 +139,18 @@ class RandomSets : public World {
     ASSERT_EQ(opened->close().message(), "");
   }
 
-  void one_case(Context& weir, const std::string& files, std::uint32_t file_count, std::uint64_t seed) {
-    Random random{seed};
+  /// Writes a random set with these settings besides random ones; what it must hold.
+  Reference write_set(Context& weir, Random& random, std::uint64_t seed, const Settings& more) {
+    Reference reference;
     const bool overlaps = between(random, 0, 2) == 0;
     const RandomCase declared = RandomCase::make(random, ranks(), overlaps);
     const RandomCase second = RandomCase::make(random, ranks(), overlaps);
     const std::uint64_t shift = between(random, 0, 1) * between(random, 0, 3 * declared.end + 100);
     const bool again = between(random, 0, 2) == 0, other = between(random, 0, 2) == 0;
     Settings settings = circumstances(random, declared.end);
-    settings["plan.files"] = files;
-    const std::string path = directory() + "/data";
-    Reference reference;
-    {
-      auto opened = weir.create(path, settings);
+    settings.insert(more.begin(), more.end());
+    [&] {
+      auto opened = weir.create(path(), settings);
       ASSERT_TRUE(opened.ok()) << opened.status().message();
       const Declaration& mine = declared.ranks[static_cast<std::size_t>(rank())];
       auto step = opened->declare(mine);
@@ -171,7 +172,13 @@ class RandomSets : public World {
       write(*step, mine, seed);
       reference.add(declared, seed, 0);
       ASSERT_EQ(opened->close().message(), "");
-    }
+    }();
+    return reference;
+  }
+
+  void one_case(Context& weir, const std::string& files, std::uint32_t file_count, std::uint64_t seed) {
+    Random random{seed};
+    const Reference reference = write_set(weir, random, seed, {{"plan.files", files}});
     if (rank() == 0) {
       const auto in_directory = std::filesystem::directory_iterator{directory()};
       ASSERT_EQ(static_cast<std::uint32_t>(std::distance(begin(in_directory), end(in_directory))), file_count + 1);
@@ -183,10 +190,37 @@ class RandomSets : public World {
       SCOPED_TRACE(fmt::format("{} readers", readers));
       int reader = 0;
       MPI_Comm_rank(communicator, &reader);
-      read(context_for(readers, communicator), reader, path, wanted, reading, reference);
+      read(context_for(readers, communicator), reader, path(), wanted, reading, reference);
     }
     MPI_Barrier(MPI_COMM_WORLD);
   }
+
+  void one_case_on_nodes(Context& weir, std::uint64_t seed) {
+    Random random{seed};
+    const Settings on_nodes{{"storage.tier", "node"}, {"memory.node_directory", directory() + "/node{node}"}};
+    const Reference reference = write_set(weir, random, seed, on_nodes);
+    const RandomCase wanted = reference.wanted(random, ranks());
+    Settings reading = circumstances(random, reference.bytes.size());
+    reading.insert(on_nodes.begin(), on_nodes.end());
+    read(weir, rank(), path(), wanted, reading, reference);
+    Settings draining = on_nodes;
+    draining["plan.memory"] = std::to_string(4096 * between(random, 1, 4));
+    auto drain = weir.drain(path(), draining);
+    ASSERT_TRUE(drain.ok()) << drain.status().message();
+    ASSERT_EQ(drain->wait().message(), "");
+    if (rank() == 0) {
+      std::ifstream in{path(), std::ios::binary};
+      const Bytes found{std::istreambuf_iterator<char>{in}, {}};
+      const auto behind = std::find(reference.written.rbegin(), reference.written.rend(), 1).base();
+      ASSERT_EQ(found.size(), static_cast<std::size_t>(behind - reference.written.begin()));
+      for (std::size_t i = 0; i < found.size(); ++i)
+        ASSERT_EQ(found[i], reference.written[i] ? reference.bytes[i] : 0) << "at " << i;
+      std::filesystem::remove(path());
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+
+  [[nodiscard]] std::string path() const { return directory() + "/data"; }
 
   std::map<int, MPI_Comm> readers_;
   std::map<int, std::unique_ptr<Context>> contexts_;
@@ -219,6 +253,19 @@ TEST_F(RandomSets, are_read_by_any_number_of_ranks_as_the_reference_says) {
     }
   }
   contexts_.clear();
+}
+
+TEST_F(RandomSets, on_storage_of_nodes_are_read_and_drained_as_the_reference_says) {
+  const std::uint64_t cases = from_environment("RANDOM_CASES", 500) / 3, first = from_environment("RANDOM_SEED", 1);
+  for (const int per_node : {0, 1, 3}) {
+    Context weir{MPI_COMM_WORLD, {{"machine.ranks_per_node", std::to_string(per_node)}}};
+    for (std::uint64_t seed = first; seed < first + cases; ++seed) {
+      const std::string what = fmt::format("seed {}, {} ranks, {} a node", seed, ranks(), per_node);
+      SCOPED_TRACE(what);
+      one_case_on_nodes(weir, seed);
+      ASSERT_FALSE(any_rank(HasFatalFailure())) << what;
+    }
+  }
 }
 
 }  // namespace

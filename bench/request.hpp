@@ -13,7 +13,7 @@ namespace weir::bench {
 struct Request {
   std::string workload;
   std::map<std::string, std::string> parameters;
-  std::string baseline;                 ///< "romio", "ompio", "posix", "weir"
+  std::string baseline;                 ///< "romio", "ompio", "posix", "weir"; "file-system" in a workflow
   std::vector<std::string> operations;  ///< "write", "read"
   std::string directory;                ///< for the files
   bool existing = false;                ///< overwrite a file instead of making a new one
@@ -22,6 +22,7 @@ struct Request {
   std::uint64_t seed = 1;
   std::map<std::string, std::string> settings;  ///< Weir's
   std::map<std::string, std::string> hints;     ///< MPI-IO's
+  int readers = 0;                              ///< in a workflow: ranks that read
 };
 
 /// One operation and step against one baseline, measured.
@@ -48,7 +49,7 @@ struct Answer {
 };
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Request, workload, parameters, baseline, operations, directory, existing, pairs,
-                                   budget_s, seed, settings, hints)
+                                   budget_s, seed, settings, hints, readers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Measurement, operation, step, formulation, formulations_s, weir_s, baseline_s,
                                    warm_ups, problems, peak_memory_bytes, buffer_bytes, list_bytes, memcpy_s, plain_s,
                                    empty_s)

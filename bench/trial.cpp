@@ -4,9 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
-#include <thread>
 
 #include "collective.hpp"
 #include "core/errors.hpp"
@@ -20,15 +18,11 @@ const char* name(StepKind step) { return step == StepKind::first ? "first" : "re
 
 Trial::Trial(MPI_Comm communicator, const Workload& workload, const Request& request)
     : communicator_{communicator},
+      stopwatch_{communicator},
       buffers_{workload.part(rank_of(communicator))},
       scene_{communicator, buffers_, request.directory + "/data", request.existing},
       file_bytes_{workload.file_bytes},
-      seed_{request.seed} {
-  MPI_Comm node = MPI_COMM_NULL;
-  MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  one_clock_ = greatest(communicator, static_cast<std::uint64_t>(size_of(communicator) - size_of(node))) == 0;
-  MPI_Comm_free(&node);
-}
+      seed_{request.seed} {}
 
 void Trial::put_contents() {
   contents_ = ++seed_;
@@ -53,30 +47,15 @@ Trial::Outcome Trial::run(Mover& mover, Operation operation, StepKind step) {
   if (operation == Operation::write && scene_.existing && !file_there_) put_contents();
   mover.prepare(scene_, operation, step);
   lay_out(operation);
-  const double seconds = timed([&] { mover.move(scene_, operation); });
+  const double seconds = stopwatch_.time([&] { mover.move(scene_, operation); });
   return {seconds, operation == Operation::write ? check_contents(communicator_, scene_.path, file_bytes_, seed_)
                                                  : first_of(communicator_, buffers_.check(contents_))};
 }
 
 double Trial::empty_run() {
   std::vector<double> times;
-  for (int i = 0; i < 15; ++i) times.push_back(timed([] {}));
+  for (int i = 0; i < 15; ++i) times.push_back(stopwatch_.time([] {}));
   return median(times);
-}
-
-double Trial::timed(const std::function<void()>& work) {
-  // Where ranks share cores, the sleep lets those that were kept waiting catch up, so that all leave the barrier soon
-  // after one another.
-  MPI_Barrier(communicator_);
-  std::this_thread::sleep_for(std::chrono::milliseconds{2});
-  MPI_Barrier(communicator_);
-  const double start = now();
-  work();
-  if (!one_clock_) MPI_Barrier(communicator_);
-  const double end = now();
-  double times[2] = {one_clock_ ? -start : 0, one_clock_ ? end : end - start};
-  MPI_Allreduce(MPI_IN_PLACE, times, 2, MPI_DOUBLE, MPI_MAX, communicator_);
-  return times[0] + times[1];
 }
 
 Comparison::Comparison(MPI_Comm communicator, Trial& trial, Mover& weir, std::vector<Mover*> formulations,

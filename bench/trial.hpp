@@ -4,6 +4,7 @@
 #include <random>
 
 #include "mover.hpp"
+#include "stopwatch.hpp"
 
 namespace weir::bench {
 
@@ -24,18 +25,17 @@ class Trial {
   double empty_run();
 
  private:
-  double timed(const std::function<void()>& work);
   void lay_out(Operation operation);
   void put_contents();
 
   MPI_Comm communicator_;
+  Stopwatch stopwatch_;
   Buffers buffers_;
   Scene scene_;
   std::uint64_t file_bytes_;
   std::uint64_t seed_;          ///< of the last run
   std::uint64_t contents_ = 0;  ///< the seed of what the file holds; 0: not made for reading
   bool file_there_ = false;
-  bool one_clock_ = false;  ///< all ranks on one node; else a barrier ends the time, as clocks do not agree
 };
 
 /// Weir against the formulations of a baseline, all in every block, in random order. The baseline is the formulation

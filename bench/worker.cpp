@@ -11,6 +11,7 @@
 #include "resident_memory.hpp"
 #include "trial.hpp"
 #include "weir_mover.hpp"
+#include "workflow.hpp"
 
 namespace weir::bench {
 namespace {
@@ -30,6 +31,13 @@ std::string mpi_library() {
   std::string all{text, static_cast<std::size_t>(length)};
   std::ranges::replace(all, '\t', ' ');
   return all.substr(0, all.find_first_of(",\n"));
+}
+
+void tell(MPI_Comm communicator, const std::string& phase, double done, std::vector<Measurement> measurements) {
+  if (rank_of(communicator) != 0) return;
+  const Answer answer{phase, done, std::move(measurements), mpi_library()};
+  fmt::print("{}\n", nlohmann::json(answer).dump());
+  std::fflush(stdout);
 }
 
 class Job {
@@ -92,10 +100,7 @@ class Job {
   }
 
   void tell(const std::string& phase, double done, std::vector<Measurement> measurements) const {
-    if (rank_of(communicator_) != 0) return;
-    const Answer answer{phase, done, std::move(measurements), mpi_library()};
-    fmt::print("{}\n", nlohmann::json(answer).dump());
-    std::fflush(stdout);
+    bench::tell(communicator_, phase, done, std::move(measurements));
   }
 
   MPI_Comm communicator_;
@@ -111,7 +116,12 @@ void run_job(MPI_Comm communicator) {
   if (rank_of(communicator) == 0) text.assign(std::istreambuf_iterator<char>{std::cin}, {});
   const auto request = nlohmann::json::parse(broadcast(communicator, std::move(text))).get<Request>();
   const Workload workload = make_workload(request.workload, request.parameters, size_of(communicator)).value();
-  Job{communicator, workload, request}.run();
+  if (request.baseline == "file-system") {
+    const auto tell_progress = [&](double done) { tell(communicator, "workflow", done, {}); };
+    tell(communicator, "workflow", 1, Workflow{communicator, workload, request}.run(tell_progress));
+  } else {
+    Job{communicator, workload, request}.run();
+  }
 }
 
 }  // namespace

@@ -1,16 +1,13 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <random>
 
 #include "baseline.hpp"
 #include "bench_common.hpp"
+#include "bench_job.hpp"
 #include "commands.hpp"
 #include "core/errors.hpp"
 #include "core/settings.hpp"
@@ -20,8 +17,6 @@
 
 namespace weir::tools {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Options {
   std::string workload;
@@ -40,39 +35,6 @@ struct Options {
   std::string launcher;
 };
 
-/// A new directory for the files, removed in the end.
-class Scratch {
- public:
-  explicit Scratch(const std::string& given) {
-    const char* temporary = std::getenv("TMPDIR");
-    const fs::path parent = !given.empty() ? fs::path{given} : fs::path{temporary != nullptr ? temporary : "."};
-    std::string name = (fs::absolute(parent) / "weir-bench-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw Error{system_problem(errno, fmt::format("make a directory in '{}'", fs::absolute(parent).string()),
-                                 "name another place with --dir")};
-    path_ = name;
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
-
- private:
-  std::string path_;
-};
-
-Settings settings_of(const Options& options) {
-  Settings settings = pairs_of(options.settings, "--set");
-  if (options.nodes > 0)
-    settings["machine.ranks_per_node"] = std::to_string((options.ranks + options.nodes - 1) / options.nodes);
-  const auto resolved = ResolvedSettings::resolve(settings);
-  if (!resolved) throw Error{resolved.status()};
-  return settings;
-}
-
 /// Those asked for, or all that can be had, and the control.
 std::vector<bench::Baseline> chosen_baselines(const std::vector<std::string>& names) {
   std::vector<bench::Baseline> chosen;
@@ -87,43 +49,13 @@ std::vector<bench::Baseline> chosen_baselines(const std::vector<std::string>& na
   return chosen;
 }
 
-std::string worker_path() {
-  const fs::path path = fs::read_symlink("/proc/self/exe").replace_filename("weir-bench-worker");
-  if (!fs::exists(path))
-    throw Error{problem(Code::not_found, fmt::format("cannot find '{}'", path.string()),
-                        "it is built together with weir and belongs beside it")};
-  return path.string();
-}
-
-void run_against(const bench::Baseline& baseline, const std::vector<std::string>& command, const Progress& progress,
-                 bench::Results& results) {
-  const bench::HostState start = bench::host_state();
-  bench::HostState before = start;
-  std::size_t expected = 2 * results.request.operations.size();
-  const auto each = [&](const bench::Answer& answer) {
-    results.mpi = answer.mpi;
-    progress.show(fmt::format("{}: {}", baseline.name, answer.phase), answer.done);
-    for (const bench::Measurement& measurement : answer.measurements) {
-      const bench::HostState after = bench::host_state();
-      results.add(baseline.name, measurement, before, after);
-      before = after;
-      --expected;
-    }
-  };
-  const double silence_s = std::max(600.0, 2 * results.request.budget_s);
-  std::string problem = bench::run_job(command, results.request, silence_s, each);
-  results.end_job(baseline.name, bench::others_percent(start, bench::host_state()));
-  if (problem.empty() && expected > 0) problem = fmt::format("{} of its measurements are missing", expected);
-  if (!problem.empty()) results.failures.push_back({baseline.name, problem});
-}
-
 bench::Results run_all(const Options& options) {
   bench::Results results;
   results.workload = bench::make_workload(options.workload, options.parameters, options.ranks).value();
-  const Settings settings = settings_of(options);
+  const Settings settings = bench_settings(options.settings, options.ranks, options.nodes);
   const auto baselines = chosen_baselines(options.against);
   const std::string worker = worker_path();
-  const Scratch scratch{options.directory};
+  const Scratch scratch{options.directory, "--dir"};
   results.file_system = posix_traits(scratch.path()).file_system;
   results.request = {.workload = options.workload,
                      .parameters = options.parameters,
@@ -149,7 +81,7 @@ bench::Results run_all(const Options& options) {
     auto command = bench::launcher(options.launcher, options.ranks);
     command.insert(command.begin() + 1, baselines[i].flags.begin(), baselines[i].flags.end());
     command.push_back(worker);
-    run_against(baselines[i], command, progress, results);
+    run_worker(baselines[i].name, command, 2 * results.request.operations.size(), progress, results);
   }
   progress.clear();
   return results;
@@ -207,6 +139,7 @@ void add_bench(CLI::App& program) {
   for (const bench::WorkloadKind& kind : bench::workload_table()) add_workload(*command, kind, options);
   add_bench_plan(*command);
   add_bench_placement(*command);
+  add_bench_workflow(*command);
 }
 
 }  // namespace weir::tools

@@ -17,6 +17,8 @@ namespace weir::tools {
 void add_bench_plan(CLI::App& bench);
 /// The cost of electing aggregators, which needs none either.
 void add_bench_placement(CLI::App& bench);
+/// Storage of the nodes side by side with the file system.
+void add_bench_workflow(CLI::App& bench);
 
 /// A line on the terminal that says how far the work is.
 class Progress {

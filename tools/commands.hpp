@@ -9,6 +9,7 @@ namespace weir::tools {
 void add_info(CLI::App& program);
 void add_machine(CLI::App& program);
 void add_bench(CLI::App& program);
+void add_drain(CLI::App& program);
 void add_plan(CLI::App& program);
 
 void set_exit_code(int code) noexcept;

@@ -1,23 +1,14 @@
 #include "this_machine.hpp"
 
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include "bench_common.hpp"
 #include "engine/calibrate.hpp"
 #include "engine/detect_machine.hpp"
+#include "mpi_session.hpp"
 
 namespace weir::tools {
 namespace {
-
-/// MPI for as long as it is needed.
-class MpiSession {
- public:
-  MpiSession() { MPI_Init(nullptr, nullptr); }
-  MpiSession(const MpiSession&) = delete;
-  MpiSession& operator=(const MpiSession&) = delete;
-  ~MpiSession() { MPI_Finalize(); }
-};
 
 template <Unit unit>
 std::string known(const Figure<unit>& figure) {

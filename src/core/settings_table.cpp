@@ -51,7 +51,7 @@ const std::vector<SettingInfo> table{
     {"machine.calibration", text, "",
      "directory where measured figures of the machine are kept; empty: the user's cache", "DIRECTORY"},
     {"memory.node_directory", text, "",
-     "directories on storage of the node itself, for buffers, and the first one for files with storage.tier=node; "
+     "directories on storage of the node itself, for buffers, and the first one for files with storage.tier=node, where "
      "{node} stands for the node's number in the job",
      "DIRECTORY or several, separated by colons"},
     {"exchange.between_nodes", choice, "auto", "messages, or puts and gets, between nodes", "auto|two-sided|one-sided"},

@@ -11,7 +11,8 @@ namespace weir {
 
 std::string resolved(const std::string& path) {
   std::error_code ignored;
-  const auto real = std::filesystem::weakly_canonical(path, ignored);
+  auto real = std::filesystem::absolute(path, ignored);  // else it would depend on whether the file exists
+  if (!ignored) real = std::filesystem::weakly_canonical(real, ignored);
   if (ignored == std::errc::not_enough_memory) throw std::bad_alloc{};
   return ignored ? path : real.string();
 }

@@ -46,6 +46,8 @@ class FileSet {
   [[nodiscard]] std::uint64_t space() const noexcept { return space_; }
   [[nodiscard]] bool writes() const noexcept { return !lookup_; }
   [[nodiscard]] bool on_nodes() const noexcept { return store_.has_value(); }
+  /// A name beside those of this rank's sub-files.
+  [[nodiscard]] const std::string& where() const noexcept { return files_.stem; }
   /// For reading.
   [[nodiscard]] const SetLookup& lookup() const noexcept { return *lookup_; }
   [[nodiscard]] const SubFiles& files() const noexcept { return files_; }

@@ -222,6 +222,37 @@ TEST_F(CApi, null_pointers_are_refused_by_name) {
   EXPECT_EQ(weir_plan_free(nullptr), WEIR_INVALID);
 }
 
+TEST_F(CApi, drains_a_file_from_the_nodes) {
+  const std::string node = directory_ + "/node{node}";
+  const weir_setting on_nodes[] = {{"storage.tier", "node"}, {"memory.node_directory", node.c_str()}, {nullptr, nullptr}};
+  weir_declaration* declaration = declared_rows(11);
+  std::vector<int> a(mine_, 3), b(mine_, 4);
+  weir_file* file = nullptr;
+  weir_step* step = nullptr;
+  ASSERT_EQ(weir_create(context_, path_.c_str(), on_nodes, &file), WEIR_OK) << weir_last_message();
+  ASSERT_EQ(weir_declare(file, declaration, &step), WEIR_OK);
+  ASSERT_EQ(weir_write(step, 0, a.data(), a.size() * sizeof(int)), WEIR_OK);
+  ASSERT_EQ(weir_write(step, 1, b.data(), b.size() * sizeof(int)), WEIR_OK);
+  ASSERT_EQ(weir_close_step(&file, step), WEIR_OK) << weir_last_message();
+  EXPECT_EQ(weir_step_free(&step), WEIR_OK);
+  EXPECT_EQ(weir_declaration_free(&declaration), WEIR_OK);
+  EXPECT_FALSE(std::filesystem::exists(path_));
+
+  weir_drain* drain = nullptr;
+  ASSERT_EQ(weir_drain_start(context_, path_.c_str(), on_nodes, &drain), WEIR_OK) << weir_last_message();
+  uint64_t done = 0, total = 0;
+  EXPECT_EQ(weir_drain_progress(drain, &done, &total), WEIR_OK);
+  EXPECT_LE(done, total);
+  EXPECT_EQ(total, rank_ == 0 ? 2u * 11 * 32 : 0u);
+  ASSERT_EQ(weir_drain_wait(&drain), WEIR_OK) << weir_last_message();
+  EXPECT_EQ(drain, nullptr);
+  EXPECT_EQ(std::filesystem::file_size(path_), 2u * 11 * 32);
+  EXPECT_EQ(weir_drain_start(context_, path_.c_str(), on_nodes, &drain), WEIR_NOT_FOUND);
+  EXPECT_EQ(weir_drain_start(context_, nullptr, nullptr, &drain), WEIR_INVALID);
+  EXPECT_EQ(weir_drain_progress(nullptr, &done, &total), WEIR_INVALID);
+  EXPECT_EQ(weir_drain_wait(&drain), WEIR_INVALID);
+}
+
 TEST_F(CApi, codes_have_names) {
   EXPECT_STREQ(weir_code_name(WEIR_OK), "ok");
   EXPECT_STREQ(weir_code_name(WEIR_INTERNAL), "internal");

@@ -26,6 +26,8 @@ program fortran_api
   call write_columns()
   if (rank == 0) call check_file()
   call read_columns()
+  call drain_columns()
+  if (rank == 0) call check_file()
   call null_handles()
 
   call weir_context_free(context, code)
@@ -182,6 +184,39 @@ contains
     call weir_declaration_free(declaration, code)
     call weir_open(context, 'absent.dat', file, code)
     call expect(code == weir_not_found, 'a file that is not there')
+  end subroutine
+
+  subroutine drain_columns()
+    type(weir_setting) :: on_nodes(2)
+    type(weir_declaration) :: declaration
+    type(weir_file) :: file
+    type(weir_step) :: step
+    type(weir_drain) :: drain
+    integer, target :: values(nx, ny)
+    character(len=1), target :: letters(4)
+    integer :: variable(2)
+    integer(int64) :: done, total
+
+    on_nodes(1) = weir_setting('storage.tier', 'node')
+    on_nodes(2) = weir_setting('memory.node_directory', trim(path)//'.node')
+    values = columns()
+    letters = achar(iachar('a') + rank)
+    call declare(declaration, variable)
+    call weir_create(context, path, file, code, settings=on_nodes)
+    call expect(code == weir_ok, 'creating on the nodes')
+    call weir_declare(file, declaration, step, code)
+    call weir_write(step, variable(1), values, code)
+    call weir_write(step, variable(2), letters, code)
+    call weir_close(file, code, step)
+    call expect(code == weir_ok, 'closing on the nodes')
+    call weir_drain_start(context, path, drain, code, settings=on_nodes)
+    call expect(code == weir_ok, 'starting to drain')
+    call weir_drain_progress(drain, done, total, code)
+    call expect(code == weir_ok .and. done <= total, 'the progress of draining')
+    call weir_drain_wait(drain, code)
+    call expect(code == weir_ok, 'draining')
+    call weir_step_free(step, code)
+    call weir_declaration_free(declaration, code)
   end subroutine
 
   subroutine null_handles()

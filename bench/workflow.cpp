@@ -83,7 +83,8 @@ double Workflow::read(Way& way) {
   std::vector<std::byte> data;
   std::uint64_t begin = 0;
   if (readers_ != MPI_COMM_NULL) {
-    const auto reader = static_cast<std::uint64_t>(rank_of(readers_)), readers = static_cast<std::uint64_t>(size_of(readers_));
+    const auto reader = static_cast<std::uint64_t>(rank_of(readers_)),
+               readers = static_cast<std::uint64_t>(size_of(readers_));
     begin = workload_.file_bytes * reader / readers;
     data.resize(workload_.file_bytes * (reader + 1) / readers - begin);
   }
@@ -142,7 +143,8 @@ void Workflow::through_file_system(bool counts) {
 std::vector<Measurement> Workflow::run(const Progress& progress) {
   constexpr int least_pairs = 3;
   const std::string here = request_.settings.at("memory.node_directory");
-  const Limits limits = measure_limits(communicator_, here.substr(0, here.find("/{node}")) + "/limit", workload_.file_bytes, false);
+  const Limits limits =
+      measure_limits(communicator_, here.substr(0, here.find("/{node}")) + "/limit", workload_.file_bytes, false);
   std::mt19937_64 random{request_.seed};
   const double start = now();
   remove_file();

@@ -31,8 +31,10 @@ struct Options {
 
 void run(const Options& options) {
   if (options.readers > options.ranks || options.readers < options.nodes)
-    throw Error{problem(Code::invalid, fmt::format("cannot have {} readers on {} nodes of {} ranks", options.readers, options.nodes, options.ranks),
-                        "give --readers at least as many as --nodes and at most as many as --ranks")};
+    throw Error{problem(
+        Code::invalid,
+        fmt::format("cannot have {} readers on {} nodes of {} ranks", options.readers, options.nodes, options.ranks),
+        "give --readers at least as many as --nodes and at most as many as --ranks")};
   bench::Results results;
   const auto parameters = pairs_of(options.parameters, "--parameter");
   auto workload = bench::make_workload(options.workload, parameters, options.ranks);
@@ -87,7 +89,8 @@ void add_bench_workflow(CLI::App& bench) {
       ->check(CLI::ExistingDirectory);
   add("--node-dir", options->node_directory, "storage of the nodes: where to make a directory")
       ->check(CLI::ExistingDirectory);
-  add("--pairs", options->pairs, "of a run through the nodes and one through the file system")->check(CLI::Range(3, 100'000));
+  add("--pairs", options->pairs, "of a run through the nodes and one through the file system")
+      ->check(CLI::Range(3, 100'000));
   add("--budget", options->budget_s, "seconds; fewer pairs, at least 3, when they do not suffice")
       ->check(CLI::NonNegativeNumber);
   add("--json", options->json, json_meaning);

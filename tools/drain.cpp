@@ -55,8 +55,10 @@ Status drain_all(const Options& options) {
       status = drain->wait();
     }
     if (rank == 0) {
-      if (status) fmt::print("{}\n", path);
-      else fmt::print(stderr, "{}\n", status.message());
+      if (status)
+        fmt::print("{}\n", path);
+      else
+        fmt::print(stderr, "{}\n", status.message());
     }
     if (!status) worst = status;
   }
@@ -74,7 +76,8 @@ void add_drain(CLI::App& program) {
   command->add_option("--node-dir", options.node_directory,
                       "where the nodes keep files (memory.node_directory of the settings when not given)");
   command->add_flag("--keep", options.keep, "leave them on the nodes too, to be read there");
-  command->footer(R"(It runs on the nodes that wrote the files, a rank or more on each, beside the program if that still runs:
+  command->footer(
+      R"(It runs on the nodes that wrote the files, a rank or more on each, beside the program if that still runs:
 
   mpirun -n 4 --map-by ppr:1:node weir drain checkpoint.dat --node-dir /local/scratch
 

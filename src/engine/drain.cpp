@@ -19,7 +19,8 @@ constexpr std::uint64_t most_buffer = 8 << 20;
 
 /// The drained file is as old as its data, so that a copy that stays on the nodes is not taken for an older one.
 Status set_time(const std::string& path, std::int64_t written_ns) {
-  const timespec written{static_cast<time_t>(written_ns / 1'000'000'000), static_cast<long>(written_ns % 1'000'000'000)};
+  const timespec written{static_cast<time_t>(written_ns / 1'000'000'000),
+                         static_cast<long>(written_ns % 1'000'000'000)};
   const timespec times[2] = {written, written};
   return utimensat(AT_FDCWD, path.c_str(), times, 0) == 0 ? Status{} : storage_problem(errno, "set the time of", path);
 }
@@ -79,13 +80,16 @@ Status Drain::Impl::find(const Outcome& outcome) {
   auto found = find_on_nodes(team, *store, target, outcome);
   if (!found) return found.status();
   if (!found->choice)
-    return problem(Code::not_found,
-                   fmt::format("cannot drain '{}': {}", path,
-                               found->newer_elsewhere  ? "what is in the file system is newer than what the nodes have"
-                               : found->torn.empty() ? "the nodes of this job have nothing of it"
-                                                     : found->torn),
-                   found->newer_elsewhere ? "remove that first if it is the wrong one"
-                                          : "run on the nodes that wrote it, with the same memory.node_directory");
+    return problem(
+        Code::not_found,
+        [&] {
+          return fmt::format("cannot drain '{}': {}", path,
+                             found->newer_elsewhere ? "what is in the file system is newer than what the nodes have"
+                             : found->torn.empty()  ? "the nodes of this job have nothing of it"
+                                                    : found->torn);
+        },
+        found->newer_elsewhere ? "remove that first if it is the wrong one"
+                               : "run on the nodes that wrote it, with the same memory.node_directory");
   auto opened = open_on_nodes(team, *settings->system, *store, *found->choice, path, outcome);
   if (!opened) return opened.status();
   set = std::move(*opened);
@@ -97,16 +101,18 @@ Status Drain::Impl::find(const Outcome& outcome) {
 Status Drain::Impl::begin(const Outcome& outcome) {
   Team& team = *context->team;
   Outcome mine = outcome;
-  mine.fail(attempt("drain a file", [&]() -> Status {
-    if (team.leader()) {
-      own = std::make_unique<SetDrain>(*settings->system, set->lookup(), set->files(), team.node(),
-                                       std::min(most_buffer, settings->limits.memory / 2));
-      if (Status status = own->open(); !status.ok()) return status;
-    }
-    if (team.rank() != 0) return {};
-    auto made = settings->system->open(work, OpenMode::create);
-    return made.status();
-  }), team.rank());
+  mine.fail(attempt("drain a file",
+                    [&]() -> Status {
+                      if (team.leader()) {
+                        own = std::make_unique<SetDrain>(*settings->system, set->lookup(), set->files(), team.node(),
+                                                         std::min(most_buffer, settings->limits.memory / 2));
+                        if (Status status = own->open(); !status.ok()) return status;
+                      }
+                      if (team.rank() != 0) return {};
+                      auto made = settings->system->open(work, OpenMode::create);
+                      return made.status();
+                    }),
+            team.rank());
   if (Status status = agreed(team.agree(mine)); !status.ok()) {
     if (team.rank() == 0) (void)settings->system->remove(work);
     return status;
@@ -122,7 +128,8 @@ Status Drain::Impl::begin(const Outcome& outcome) {
       through = true;
     }};
   } catch (const std::exception& error) {
-    result = problem(Code::no_memory, [&] { return fmt::format("cannot drain '{}': no thread: {}", path, error.what()); });
+    result =
+        problem(Code::no_memory, [&] { return fmt::format("cannot drain '{}': no thread: {}", path, error.what()); });
     through = true;
   }
   return {};
@@ -183,20 +190,23 @@ Result<Drain> Context::drain(const std::string& path, const Settings& settings) 
   Outcome outcome = impl_->enter(Call::drain, serial);
   const Outcome begun = outcome;
   outcome.fail(impl_->take_handicap(), impl_->team->rank());
-  outcome.fail(attempt("drain a file", [&] {
-    drain = std::make_shared<Drain::Impl>();
-    drain->context = impl_;
-    drain->serial = serial;
-    return drain->prepare(path, settings, outcome);
-  }), impl_->team->rank());
+  outcome.fail(attempt("drain a file",
+                       [&] {
+                         drain = std::make_shared<Drain::Impl>();
+                         drain->context = impl_;
+                         drain->serial = serial;
+                         return drain->prepare(path, settings, outcome);
+                       }),
+               impl_->team->rank());
   const Outcome& all = impl_->team->agree(outcome);
   if (Status status = agreed(all); !status.ok()) {
     if (all.other_call != 0) --impl_->files;
     return status;
   }
   if (all.vote != all.most)
-    return problem(Code::mismatch, fmt::format("cannot drain '{}': the ranks have named different files", path),
-                   "pass the same name and settings on all ranks");
+    return problem(
+        Code::mismatch, [&] { return fmt::format("cannot drain '{}': the ranks have named different files", path); },
+        "pass the same name and settings on all ranks");
   if (Status status = drain->find(begun); !status.ok()) return status;
   if (Status status = drain->begin(begun); !status.ok()) return status;
   return Drain{std::move(drain)};

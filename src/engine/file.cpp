@@ -78,6 +78,7 @@ Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>&
     if (weir.team->rank() == 0) request.storage = settings->system->traits(set_ ? set_->where() : work);
     own = declared();
     if (!own) return own.status();
+    if (set_) request.files = set_->groups();
     const std::string circumstances =
         fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(request.rules.strategy) * 16 + static_cast<int>(request.rules.persistency),
                     static_cast<int>(request.direction), request.limits.memory,
@@ -120,7 +121,6 @@ Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>&
   if (set_) {
     if (!mine.ok()) own = mine;
     if (Status status = set_->place(own, hooks.outcome, set_plan); !status.ok()) return status;
-    request.files = set_->groups();
   }
   if (impl) impl->set = std::move(set_plan);
   RankPlan no_plan;
@@ -151,7 +151,11 @@ Status File::Impl::check_plan(const Plan& plan) const noexcept {
 
 std::shared_ptr<Step::Impl> File::Impl::make_step(const Plan& plan, Status& why_not) noexcept {
   std::shared_ptr<Step::Impl> step;
-  why_not = attempt("take a step", [&] { return step = std::make_shared<Step::Impl>(*this, plan), Status{}; });
+  why_not = attempt("take a step", [&]() -> Status {
+    step = std::make_shared<Step::Impl>(*this, plan);
+    if (set_) set_->expect(plan);
+    return {};
+  });
   return step;
 }
 
@@ -159,12 +163,9 @@ Result<Step> File::Impl::begin(std::shared_ptr<Step::Impl> step, Result<Arena*> 
   if (!arena) return arena.status();
   StepPlace place{shift, 0};
   if (set_) {
-    const Status status = attempt("take a step", [&] {
-      auto begun = set_->begin(step->plan(), shift);
-      if (begun) place = *begun;
-      return begun.status();
-    });
-    if (!status.ok()) return status;
+    auto begun = set_->begin(step->plan(), shift);
+    if (!begun) return begun.status();
+    place = *begun;
   }
   ++steps;
   step->attach(shared_from_this(), **arena, place);

@@ -142,6 +142,7 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   std::shared_ptr<Step::Impl> first_step_;  // of that plan, made when the file was opened
   bool replaces_ = false;
   std::vector<std::byte> index_;  // on rank 0, while a set is opened
+  std::optional<NodeStore> store_;  // where files are on the nodes
 };
 
 Status different_plans() noexcept;

@@ -106,7 +106,7 @@ Status File::Impl::install(bool complete, bool durable) noexcept {
   });
   if (installed) return status;
   if (set_) set_->discard(true);
-  else if (replaces()) remove_work();
+  if (replaces()) remove_work();
   return status;
 }
 

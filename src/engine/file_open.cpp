@@ -120,14 +120,14 @@ Status File::Impl::look_on_nodes(Call call) {
   Team& team = *context->team;
   Outcome outcome;
   outcome.call = call_id(call, serial);
-  const NodeStore store{*settings->system, settings->node_directory, target};
-  auto found = find_on_nodes(team, store, target, outcome);
+  auto found = find_on_nodes(team, *store_, target, outcome);
   if (!found) return found.status();
   if (found->choice) {
     if (mode == OpenMode::update)
-      return problem(Code::unsupported, fmt::format("cannot update '{}': it is on storage of the nodes", path),
-                     "create it anew, or drain it first");
-    auto set = open_on_nodes(team, *settings->system, store, *found->choice, path, outcome);
+      return problem(Code::unsupported, [&] {
+        return fmt::format("cannot update '{}': it is on storage of the nodes", path);
+      }, "create it anew, or drain it first");
+    auto set = open_on_nodes(team, *settings->system, *store_, *found->choice, path, outcome);
     if (!set) return set.status();
     set_ = std::move(*set);
     return {};
@@ -165,13 +165,17 @@ Status File::Impl::open_here(Call call, Outcome& outcome) {
   if (plan_)
     if (Status status = check_plan(*plan_); !status.ok()) return status;
   std::string same = settings->files;  // on all ranks
-  if (!settings->node_directory.empty()) same += target = resolved(path);
+  if (!settings->node_directory.empty()) {
+    same += target = resolved(path);
+    store_.emplace(*settings->system, settings->node_directory, target);
+  }
   outcome.vote = outcome.most =
       std::uint64_t{XXH32(same.data(), same.size(), 0)} << 32 | (plan_ ? plan_->impl()->serial & 0xffffffff : 0);
   const bool makes_set = mode == OpenMode::create && settings->files != "shared";
   if (makes_set)
     if (Status status = create_set(outcome); !status.ok()) return status;
   if (plan_) first_step_ = std::make_shared<Step::Impl>(*this, *plan_);
+  if (plan_ && set_) set_->expect(*plan_);
   if (makes_set) return {};
   if (!settings->node_directory.empty()) return {};  // first all look on the nodes
   return weir.team->rank() == 0 ? open_in_file_system(outcome) : Status{};
@@ -218,10 +222,8 @@ Status File::Impl::create_set(Outcome& outcome) {
   work = temporary_name(target, weir.id, serial);
   outcome.flags |= flag_replaces;
   FileGroups groups = FileGroups::of(settings->files, weir.team->nodes());
-  std::optional<NodeStore> store;
-  if (!settings->node_directory.empty()) store.emplace(*settings->system, settings->node_directory, target);
   set_ = std::make_unique<FileSet>(*weir.team, *settings->system, std::move(groups), target,
-                                   XXH3_64bits_withSeed(&serial, sizeof serial, weir.id), std::move(store));
+                                   XXH3_64bits_withSeed(&serial, sizeof serial, weir.id), store_);
   auto opened = set_->open();
   if (!opened) return opened.status();
   storage_ = std::move(*opened);
@@ -231,11 +233,13 @@ Status File::Impl::create_set(Outcome& outcome) {
 Status File::Impl::open_set() {
   Outcome outcome;
   outcome.call = call_id(Call::open, serial);
-  auto index = FileSet::share(*context->team, index_, outcome, path);
+  const auto make = [&](SetIndex index) {
+    return std::make_unique<FileSet>(*context->team, *settings->system, std::move(index), path);
+  };
+  auto set = FileSet::share(*context->team, index_, outcome, path, 0, std::ref(make));
   index_ = {};
-  if (!index) return index.status();
-  set_ = std::make_unique<FileSet>(*context->team, *settings->system, std::move(*index), path);
-  return {};
+  if (set) set_ = std::move(*set);
+  return set.status();
 }
 
 Storage* File::Impl::get() noexcept {

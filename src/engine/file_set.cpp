@@ -1,12 +1,14 @@
 #include "engine/file_set.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 
 #include "core/errors.hpp"
 #include "core/units.hpp"
@@ -80,14 +82,16 @@ FileSet::FileSet(Team& team, StorageSystem& system, SetIndex index, const std::s
   space_ = XXH3_64bits_withSeed(holders.data(), holders.size() * sizeof holders[0], files_.index->layout_hash()) | 1;
 }
 
-bool FileSet::is_at(const std::string& path) noexcept try {
-  if (!std::filesystem::is_regular_file(path)) return false;  // reading from others may wait, or take something away
-  std::array<char, SetIndex::recognised_by> beginning{};
-  std::ifstream in{path, std::ios::binary};
-  in.read(beginning.data(), beginning.size());
-  return in.good() && SetIndex::recognises(std::as_bytes(std::span{beginning}));
-} catch (const std::exception&) {
-  return false;
+bool FileSet::is_at(const std::string& path) noexcept {
+  struct stat found {};
+  // Reading from others may wait, or take something away. No memory is needed: a set must never pass for a plain file.
+  if (stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return false;
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  std::array<std::byte, SetIndex::recognised_by> beginning{};
+  const bool whole = pread(fd, beginning.data(), beginning.size(), 0) == static_cast<ssize_t>(beginning.size());
+  ::close(fd);
+  return whole && SetIndex::recognises(beginning);
 }
 
 Result<std::vector<std::byte>> FileSet::load(StorageSystem& system, const std::string& path) {
@@ -97,12 +101,19 @@ Result<std::vector<std::byte>> FileSet::load(StorageSystem& system, const std::s
   return content;
 }
 
-Result<SetIndex> FileSet::share(Team& team, const std::vector<std::byte>& mine, const Outcome& outcome,
-                                const std::string& path, int from) {
+Result<std::unique_ptr<FileSet>> FileSet::share(Team& team, const std::vector<std::byte>& mine, Outcome outcome,
+                                                const std::string& path, int from, const Make& make) {
   auto all = team.gather(mine, outcome);
   if (Status status = agreed(team.result()); !status.ok()) return status;
   if (!all) return all.status();
-  return SetIndex::decoded((*all)[static_cast<std::size_t>(from)], path);
+  std::unique_ptr<FileSet> set;
+  outcome.fail(attempt("open a file", [&] {
+    auto index = SetIndex::decoded((*all)[static_cast<std::size_t>(from)], path);
+    if (index) set = make(std::move(*index));
+    return index.status();
+  }), team.rank());
+  if (Status status = agreed(team.agree(outcome)); !status.ok()) return status;
+  return set;
 }
 
 bool FileSet::makes_file() const noexcept {
@@ -126,22 +137,30 @@ Status FileSet::place(Result<RankDeclaration>& own, Outcome outcome, SetPlan& pl
   plan.space = space_;
   if (!writes()) {
     if (!own) return {};
-    plan.declared = *own;
-    try {
+    const Status found = attempt("find pieces of sub-files", [&] {
+      plan.declared = *own;
       own = lookup_->find(plan.declared, path_);
-    } catch (const std::bad_alloc&) {
-      own = problem(Code::no_memory, fmt::format("cannot find pieces of '{}': out of memory", path_));
-    }
+      return Status{};
+    });
+    if (!found.ok()) own = found;
     return {};
   }
-  outcome.fail(own.status(), team_.rank());
   Writer told;
-  if (own) told.put(Told{packed_bytes(*own), own->outline_hash(), own->variables.size()});
+  outcome.fail(attempt("declare", [&] {
+    if (own) told.put(Told{packed_bytes(*own), own->outline_hash(), own->variables.size()});
+    return own.status();
+  }), team_.rank());
   auto blobs = team_.gather(told.data(), outcome);
   if (Status status = agreed(team_.result()); !status.ok()) return status;
   if (!blobs) return blobs.status();
+  const Status placed = attempt("declare", [&] { return place_packed(*blobs, own, plan); });
+  if (!placed.ok()) own = placed;
+  return {};
+}
+
+Status FileSet::place_packed(const Team::Posts& told, Result<RankDeclaration>& own, SetPlan& plan) const {
   std::vector<Told> all;
-  for (const auto& blob : *blobs) all.push_back(Reader{blob}.get<Told>());
+  for (const auto& blob : told) all.push_back(Reader{blob}.get<Told>());
   if (Status status = check_same(all); !status.ok()) return status;
   const auto members = files_.space.members(team_.nodes());
   for (std::size_t file = 0; file < members.size(); ++file) {
@@ -154,19 +173,28 @@ Status FileSet::place(Result<RankDeclaration>& own, Outcome outcome, SetPlan& pl
     plan.most_bytes = std::max(plan.most_bytes, bytes);
     if (file == own_file()) plan.section_bytes = bytes;
   }
+  RankDeclaration packed = packed_from(*own, files_.space.base(own_file()) + plan.rank_at);
   plan.declared = std::move(*own);
-  own = packed_from(plan.declared, files_.space.base(own_file()) + plan.rank_at);
+  own = std::move(packed);
   return {};
 }
 
 Status FileSet::too_large() const {
-  return problem(Code::too_large,
-                 fmt::format("cannot put so much into '{}': each of {} sub-files can have {}", path_,
-                             files_.space.files, format_bytes(files_.space.room())),
-                 "write several files, or set plan.files to shared");
+  return problem(Code::too_large, [&] {
+    return fmt::format("cannot put so much into '{}': each of {} sub-files can have {}", path_, files_.space.files,
+                       format_bytes(files_.space.room()));
+  }, "write several files, or set plan.files to shared");
 }
 
-Result<StepPlace> FileSet::begin(const Plan& plan, std::uint64_t shift) {
+void FileSet::expect(const Plan& plan) {
+  if (!writes()) return;
+  if (sections_.size() == sections_.capacity()) sections_.reserve(2 * sections_.size() + 1);
+  std::uint64_t sums = 0;
+  for (const std::uint64_t bytes : plan.impl()->plan.variable_bytes) sums += checksums_of(bytes);
+  next_sums_.resize(sums);
+}
+
+Result<StepPlace> FileSet::begin(const Plan& plan, std::uint64_t shift) noexcept {
   if (!writes()) return StepPlace{};
   for (std::size_t s = 0; s < sections_.size(); ++s)
     if (sections_[s].plan.impl()->serial == plan.impl()->serial && sections_[s].shift == shift)
@@ -176,9 +204,7 @@ Result<StepPlace> FileSet::begin(const Plan& plan, std::uint64_t shift) {
   const std::uint64_t most = most_ + alignment + plan.impl()->set.most_bytes;
   if (most > files_.space.room()) return too_large();
   most_ = most;
-  std::uint64_t sums = 0;
-  for (const std::uint64_t bytes : plan.impl()->plan.variable_bytes) sums += checksums_of(bytes);
-  sections_.push_back({plan, shift, at, 0, std::vector<std::uint64_t>(sums)});
+  sections_.push_back({plan, shift, at, 0, std::move(next_sums_)});
   end_ = at + plan.impl()->set.section_bytes;
   return StepPlace{at, sections_.size() - 1};
 }
@@ -201,13 +227,15 @@ void FileSet::discard(bool all) noexcept try {
 } catch (const std::bad_alloc&) {  // they stay, and without an index nobody takes them for a set
 }
 
-OldSet::OldSet(StorageSystem& system, const std::string& path) noexcept try {
-  if (!FileSet::is_at(path)) return;
-  if (auto content = FileSet::load(system, path))
-    if (auto index = SetIndex::decoded(*content, path))
-      if (std::filesystem::path{path}.filename() == index->stem)
-        files_ = sub_files_of(*index, beside(path, index->stem));
-} catch (const std::exception&) {
+OldSet::OldSet(StorageSystem& system, const std::string& path) noexcept {
+  try {
+    if (!FileSet::is_at(path)) return;
+    if (auto content = FileSet::load(system, path))
+      if (auto index = SetIndex::decoded(*content, path))
+        if (std::filesystem::path{path}.filename() == index->stem)
+          files_ = sub_files_of(*index, beside(path, index->stem));
+  } catch (const std::exception&) {  // they stay
+  }
 }
 
 void OldSet::remove(StorageSystem& system) const noexcept try {

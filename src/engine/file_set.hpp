@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -36,9 +37,10 @@ class FileSet {
 
   /// Whether the file is the index of a set.
   static bool is_at(const std::string& path) noexcept;
-  /// The index on rank `from`, for all. Collective; `mine` is what that rank has read.
-  static Result<SetIndex> share(Team& team, const std::vector<std::byte>& mine, const Outcome& outcome,
-                                const std::string& path, int from = 0);
+  /// The set whose index rank `from` has read, as `mine`; `make` makes it of the index. Collective.
+  using Make = std::function<std::unique_ptr<FileSet>(SetIndex)>;
+  static Result<std::unique_ptr<FileSet>> share(Team& team, const std::vector<std::byte>& mine, Outcome outcome,
+                                                const std::string& path, int from, const Make& make);
   static Result<std::vector<std::byte>> load(StorageSystem& system, const std::string& path);
 
   [[nodiscard]] const FileGroups& groups() const noexcept { return files_.space; }
@@ -64,9 +66,11 @@ class FileSet {
   /// Replaces what the program declared by where it is in the set. Collective when writing; an error is then the same
   /// on all ranks. When reading, what cannot be found is an error in `own`.
   Status place(Result<RankDeclaration>& own, Outcome outcome, SetPlan& plan) const;
+  /// Allocates what `begin` will need, before the ranks agree that it is called. Local.
+  void expect(const Plan& plan);
   /// The place of a step in this rank's sub-file: a new one, unless one of the same plan and shift was begun before.
   /// Local, the same sections on all ranks.
-  Result<StepPlace> begin(const Plan& plan, std::uint64_t shift);
+  Result<StepPlace> begin(const Plan& plan, std::uint64_t shift) noexcept;
   /// A pass over the section was stored; `sums` are those of this rank's variables.
   void stored(std::size_t section, std::span<const std::uint64_t> sums) noexcept;
 
@@ -92,6 +96,8 @@ class FileSet {
   /// Gives the index on rank 0 to all nodes, to be written but not yet named. Collective.
   Status distribute(Outcome& outcome, bool durable);
   [[nodiscard]] Status too_large() const;
+  /// The own declaration becomes one stretch of the own sub-file, behind those of ranks before; local.
+  Status place_packed(const Team::Posts& told, Result<RankDeclaration>& own, SetPlan& plan) const;
   [[nodiscard]] std::uint32_t own_file() const noexcept {
     return static_cast<std::uint32_t>(files_.space.group_of[team_.rank()]);
   }
@@ -110,6 +116,7 @@ class FileSet {
   Status problem_;
   bool made_ = false;
   std::vector<Section> sections_;
+  std::vector<std::uint64_t> next_sums_;  // of the section that is expected
   std::uint64_t end_ = 0;   // of the data in this rank's sub-file
   std::uint64_t most_ = 0;  // that the data of any sub-file can reach: the same on all ranks
   std::uint64_t passes_ = 0;

@@ -98,25 +98,28 @@ Status FileSet::collect(const Outcome& outcome, bool durable) {
   std::vector<std::byte> mine;
   std::vector<std::vector<std::byte>> parts;
   const auto attempt = [&](auto&& work) {
-    if (next.code != 0) return;
-    try {
-      next.fail(work(), team_.rank());
-    } catch (const std::bad_alloc&) {
-      next.fail(problem(Code::no_memory, fmt::format("cannot close '{}': out of memory", path_)), team_.rank());
-    }
+    if (next.code == 0) next.fail(weir::attempt("close a file", work), team_.rank());
   };
-  attempt([&]() -> Status { return mine = own_part(), Status{}; });
   Writer size;
-  size.put(std::uint64_t{mine.size()});
+  attempt([&]() -> Status {
+    mine = own_part();
+    size.put(std::uint64_t{mine.size()});
+    return {};
+  });
   auto sizes = team_.gather(size.data(), next);
   if (Status status = agreed(team_.result()); !status.ok()) return status;
   if (!sizes) return sizes.status();
+  std::vector<MPI_Request> requests;
   attempt([&]() -> Status {
-    for (const auto& blob : *sizes) parts.emplace_back(root ? Reader{blob}.get<std::uint64_t>() : 0);
+    std::size_t messages = messages_for(mine.size());
+    for (const auto& blob : *sizes) {
+      parts.emplace_back(root ? Reader{blob}.get<std::uint64_t>() : 0);
+      messages += messages_for(parts.back().size());
+    }
+    requests.reserve(messages);
     return {};
   });
   if (Status status = agreed(team_.agree(next)); !status.ok()) return status;
-  std::vector<MPI_Request> requests;
   for (int rank = 1; root && rank < team_.size(); ++rank)
     receive_bytes(parts[rank].data(), parts[rank].size(), rank, tag_index, team_.communicator(), requests);
   if (!root) send_bytes(mine.data(), mine.size(), 0, tag_index, team_.communicator(), requests);
@@ -132,7 +135,9 @@ Status FileSet::distribute(Outcome& outcome, bool durable) {
   auto all = team_.gather(index_, outcome);
   if (Status status = agreed(team_.result()); !status.ok()) return status;
   if (!all) return all.status();
-  return makes_file() ? store_->write_index(files_.id, (*all)[0], team_.node(), durable) : Status{};
+  if (!makes_file()) return {};
+  return weir::attempt("write an index",
+                       [&] { return store_->write_index(files_.id, (*all)[0], team_.node(), durable); });
 }
 
 const Outcome& FileSet::install_on_nodes(const Outcome& outcome, bool durable) {

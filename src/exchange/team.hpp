@@ -193,7 +193,8 @@ class Team {
   double spin_s_ = 0;
 };
 
-/// Messages of any length, cut to what MPI can count.
+/// Messages of any length, cut to what MPI can count: into so many.
+std::size_t messages_for(std::uint64_t size) noexcept;
 void send_bytes(const std::byte* data, std::uint64_t size, int to, int tag, MPI_Comm communicator,
                 std::vector<MPI_Request>& requests);
 void receive_bytes(std::byte* data, std::uint64_t size, int from, int tag, MPI_Comm communicator,

@@ -191,6 +191,10 @@ Result<std::vector<std::span<const std::byte>>> Team::gather(std::span<const std
   return in_node;
 }
 
+std::size_t messages_for(std::uint64_t size) noexcept {
+  return static_cast<std::size_t>((size + largest_message - 1) / largest_message);
+}
+
 void send_bytes(const std::byte* data, std::uint64_t size, int to, int tag, MPI_Comm communicator,
                 std::vector<MPI_Request>& requests) {
   for (std::uint64_t at = 0; at < size; at += largest_message) {

@@ -27,8 +27,8 @@ Verifier::Verifier(std::vector<StoredVariable> variables) {
 
 int Verifier::check(Storage& storage, std::uint64_t offset, std::span<const std::byte> data, Extent& bad) noexcept {
   const std::uint64_t end = offset + data.size();
-  auto variable = std::partition_point(variables_.begin(), variables_.end(),
-                                       [&](const Variable& v) { return v.end() <= offset; });
+  auto variable =
+      std::partition_point(variables_.begin(), variables_.end(), [&](const Variable& v) { return v.end() <= offset; });
   for (; variable != variables_.end() && variable->offset < end; ++variable) {
     const std::uint64_t from = std::max(offset, variable->offset) - variable->offset;
     const std::uint64_t to = std::min(end, variable->end()) - variable->offset;

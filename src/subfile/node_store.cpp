@@ -1,11 +1,13 @@
 #include "subfile/node_store.hpp"
 
+#include <dirent.h>
 #include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
-#include <map>
+#include <memory>
 
 #include "core/errors.hpp"
 #include "storage/storage_problem.hpp"
@@ -80,20 +82,27 @@ Status NodeStore::prepare() const {
                         "name a directory on storage of the node in memory.node_directory");
 }
 
-std::vector<std::string> NodeStore::names() const {
-  std::vector<std::string> found;
-  std::error_code error;
+Result<std::vector<std::string>> NodeStore::names() const {
   const fs::path stem{stem_};
-  const std::string beginning = stem.filename().string() + ".";
-  for (fs::directory_iterator entry{stem.parent_path(), error}; !error && entry != fs::directory_iterator{};
-       entry.increment(error))
-    if (entry->path().filename().string().starts_with(beginning)) found.push_back(entry->path().string());
+  const std::string directory = stem.parent_path().string(), beginning = stem.filename().string() + ".";
+  std::vector<std::string> found;
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing{opendir(directory.c_str()), closedir};
+  if (!listing && errno == ENOENT) return found;
+  if (!listing) return storage_problem(errno, "look into", directory);
+  errno = 0;
+  while (const dirent* entry = readdir(listing.get())) {
+    if (std::string_view{entry->d_name}.starts_with(beginning)) found.push_back(directory + "/" + entry->d_name);
+    errno = 0;
+  }
+  if (errno != 0) return storage_problem(errno, "look into", directory);
   return found;
 }
 
 Result<std::vector<NodeSet>> NodeStore::find() const {
+  auto paths = names();
+  if (!paths) return paths.status();
   std::map<std::uint64_t, NodeSet> found;
-  for (const std::string& path : names())
+  for (const std::string& path : *paths)
     if (Status status = look_at(path, found); !status.ok()) return status;
   std::vector<NodeSet> sets;
   for (auto& [id, set] : found) sets.push_back(std::move(set));
@@ -116,7 +125,8 @@ Status NodeStore::look_at(const std::string& path, std::map<std::uint64_t, NodeS
   if (!opened) return opened.status();
   auto mark = SubFileMark::read(**opened, path);
   if (!mark) return mark.status();
-  if (!*mark || SubFiles{stem_, (*mark)->set, {}, {}}.name(static_cast<std::uint32_t>((*mark)->file)) != path) return {};
+  if (!*mark || SubFiles{stem_, (*mark)->set, {}, {}}.name(static_cast<std::uint32_t>((*mark)->file)) != path)
+    return {};
   NodeSet& set = found[(*mark)->set];
   set.id = (*mark)->set;
   set.held.push_back(static_cast<std::uint32_t>((*mark)->file));
@@ -136,8 +146,9 @@ Status NodeStore::commit(std::uint64_t id, int writer, bool durable) const {
 
 template <class Choose>
 void NodeStore::remove_if(Choose&& choose) const noexcept try {
-  std::vector<std::string> gone = names();
-  std::erase_if(gone, [&](const std::string& name) { return !choose(std::string_view{name}.substr(stem_.size() + 1, 8)); });
+  std::vector<std::string> gone = names().value();
+  std::erase_if(gone,
+                [&](const std::string& name) { return !choose(std::string_view{name}.substr(stem_.size() + 1, 8)); });
   // The index first: what is left if it ends here is not taken for a set.
   std::stable_partition(gone.begin(), gone.end(), [](const std::string& name) { return name.ends_with(".index"); });
   for (const std::string& name : gone) (void)system_.remove(name);
@@ -168,8 +179,9 @@ std::string describe_torn(const std::vector<std::vector<NodeSet>>& by_node) {
   std::string text;
   for (const auto& [id, joined] : join(by_node))
     if (joined.missing() > 0)
-      text += fmt::format("{}{} of {} sub-files of set {:08x} {} not on the nodes of this job", text.empty() ? "" : "; ",
-                          joined.missing(), joined.holder.size(), id >> 32, joined.missing() == 1 ? "is" : "are");
+      text +=
+          fmt::format("{}{} of {} sub-files of set {:08x} {} not on the nodes of this job", text.empty() ? "" : "; ",
+                      joined.missing(), joined.holder.size(), id >> 32, joined.missing() == 1 ? "is" : "are");
   return text;
 }
 

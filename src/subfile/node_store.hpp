@@ -24,9 +24,9 @@ struct NodeSet {
 
 /// What one node has of the sets that stand for a file, in a directory of its own.
 ///
-/// A sub-file belongs to the node that wrote it. The index, which says that the set is whole, is on every node that wrote
-/// a part. A set is there when some node has its index and every sub-file is whole on some node; sub-files without that
-/// are left from a job that did not end well.
+/// A sub-file belongs to the node that wrote it. The index, which says that the set is whole, is on every node that
+/// wrote a part. A set is there when some node has its index and every sub-file is whole on some node; sub-files
+/// without that are left from a job that did not end well.
 class NodeStore {
  public:
   /// `target` is the absolute path of the file: another file with the same name in the same directory is another's.
@@ -42,7 +42,8 @@ class NodeStore {
   [[nodiscard]] Result<std::vector<NodeSet>> find() const;
   [[nodiscard]] Result<std::vector<std::byte>> load(std::uint64_t id) const;
   /// Writes an index beside its name, and gives it the name.
-  [[nodiscard]] Status write_index(std::uint64_t id, std::span<const std::byte> content, int writer, bool durable) const;
+  [[nodiscard]] Status write_index(std::uint64_t id, std::span<const std::byte> content, int writer,
+                                   bool durable) const;
   [[nodiscard]] Status commit(std::uint64_t id, int writer, bool durable) const;
   /// Removes the index and all sub-files of a set that are here.
   void remove(std::uint64_t id) const noexcept;
@@ -52,7 +53,7 @@ class NodeStore {
  private:
   [[nodiscard]] std::string unfinished(std::uint64_t id, int writer) const;
   /// Names of all that is here, with the directory.
-  [[nodiscard]] std::vector<std::string> names() const;
+  [[nodiscard]] Result<std::vector<std::string>> names() const;
   [[nodiscard]] Status look_at(const std::string& path, std::map<std::uint64_t, NodeSet>& found) const;
   template <class Choose>
   void remove_if(Choose&& choose) const noexcept;
@@ -65,9 +66,9 @@ class NodeStore {
 struct NodeSetChoice {
   std::uint64_t id = 0;
   std::int64_t written_ns = 0;
-  int index_node = 0;                 ///< that has the index
-  std::vector<std::uint32_t> order;   ///< sub-files, those of a node side by side
-  std::vector<int> holder_of;         ///< their nodes, ascending
+  int index_node = 0;                ///< that has the index
+  std::vector<std::uint32_t> order;  ///< sub-files, those of a node side by side
+  std::vector<int> holder_of;        ///< their nodes, ascending
 };
 
 /// The newest set that is complete on these nodes.

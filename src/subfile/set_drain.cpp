@@ -20,8 +20,14 @@ void complete(Storage& storage, Io& io) noexcept {
 
 }  // namespace
 
-SetDrain::SetDrain(StorageSystem& system, const SetLookup& lookup, const SubFiles& files, int node, std::uint64_t buffer)
-    : system_{system}, lookup_{lookup}, files_{files}, node_{node}, loaded_(buffer), whole_(buffer),
+SetDrain::SetDrain(StorageSystem& system, const SetLookup& lookup, const SubFiles& files, int node,
+                   std::uint64_t buffer)
+    : system_{system},
+      lookup_{lookup},
+      files_{files},
+      node_{node},
+      loaded_(buffer),
+      whole_(buffer),
       from_{system, files, OpenMode::read, problem_} {
   for (std::uint32_t file = 0; file < files.space.files; ++file)
     if (is_here(file))

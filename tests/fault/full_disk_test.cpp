@@ -277,6 +277,56 @@ write = "20 GB/s"
   }
 }
 
+TEST_F(RealFaults, full_node_storage_and_a_full_file_system_below_a_drain_lose_nothing) {
+  if (!mount_small("size=10m")) GTEST_SKIP() << why_skipped;
+  const auto quarter = static_cast<std::uint64_t>(4 * ranks());
+  const Part small = Part::blocks(rank(), ranks(), 4 * mib / quarter, 4);
+  const Part large = Part::blocks(rank(), ranks(), 16 * mib / quarter, 4);
+  for (const char* per_node : {"0", "2"}) {
+    Watchdog::watch(fmt::format("full node storage, {} ranks a node", per_node));
+    const auto settings = [&](const std::string& directory) -> Settings {
+      return {{"storage.tier", "node"},
+              {"memory.node_directory", file(directory)},
+              {"machine.ranks_per_node", per_node},
+              {"plan.buffer_size", "64KiB"}};
+    };
+    const auto write = [&](Context& weir, const std::string& path, const Part& part, std::uint64_t seed) {
+      auto opened = weir.create(path);
+      auto step = opened->declare(part.declaration());
+      const auto data = part.all_data(seed);
+      EXPECT_EQ(give(*step, data).message(), "");
+      const Status finished = step->finish(), closed = (same(finished), opened->close());
+      EXPECT_EQ(same(closed), finished.code());
+      return closed;
+    };
+    const auto drained = [&](Context& weir, const std::string& path) {
+      auto drain = weir.drain(path);
+      return drain ? drain->wait() : drain.status();
+    };
+    {
+      Context weir{MPI_COMM_WORLD, settings("mount/node{node}")};
+      ASSERT_EQ(write(weir, file("data"), small, 1).message(), "");
+      expect_code(write(weir, file("data"), large, 2), Code::no_space);
+      ASSERT_EQ(same(drained(weir, file("data"))), Code::ok);
+      expect_contents(file("data"), pattern_file(1, small.file_size));
+    }
+    Context weir{MPI_COMM_WORLD, settings("node{node}")};
+    ASSERT_EQ(write(weir, file("mount/large"), large, 2).message(), "");
+    expect_code(drained(weir, file("mount/large")), Code::no_space);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (const std::string& name : names()) EXPECT_EQ(name.find("large"), std::string::npos) << name;
+    // It is still there, and goes where there is room.
+    auto opened = weir.open(file("mount/large"));
+    ASSERT_EQ(same(opened), Code::ok) << opened.status().message();
+    auto step = opened->declare(large.declaration());
+    auto data = large.all_data(0);
+    EXPECT_EQ(take(*step, data).message(), "");
+    EXPECT_EQ(same(step->finish()), Code::ok);
+    EXPECT_TRUE(data == large.all_data(2));
+    EXPECT_EQ(opened->close().message(), "");
+  }
+}
+
 TEST_F(RealFaults, a_tier_that_no_bank_is_of_is_told_with_those_that_there_are) {
   Context weir{MPI_COMM_WORLD, {{"memory.tier", "nvm"}}};
   auto opened = weir.create(file("data"));

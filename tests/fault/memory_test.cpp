@@ -1,4 +1,5 @@
 #include <execinfo.h>
+#include <weir/weir.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -6,17 +7,15 @@
 #include <new>
 #include <optional>
 
-#include <weir/weir.h>
-
 #include "fault/harness.hpp"
 
 // Allocations that fail, one after another, on one rank.
 namespace {
 
 struct Injection {
-  bool armed = false;    ///< only calls into Weir count
+  bool armed = false;  ///< only calls into Weir count
   bool for_ever = false;
-  long left = 0;         ///< allocations that are let through
+  long left = 0;  ///< allocations that are let through
   long fired = 0;
   void* stack[48] = {};  ///< of the last one that failed
   int depth = 0;
@@ -99,7 +98,8 @@ class Shortage : public FaultWorld {
     return status.code();
   }
 
-  bool write_and_read(Context& weir, bool victim, const Part& part, const Settings& settings) {
+  /// Whether all went well; a set is not a plain file.
+  bool write_and_read(Context& weir, bool victim, const Part& part, const Settings& settings, bool set = false) {
     const Declaration declaration = part.declaration();
     const auto data = part.all_data(2);
     std::vector<Bytes> back;
@@ -124,7 +124,7 @@ class Shortage : public FaultWorld {
       expect_no_temporaries();
       if (!step || !finished.ok() || !closed.ok()) return false;
     }
-    expect_contents(path, pattern_file(2, part.file_size));
+    if (!set) expect_contents(path, pattern_file(2, part.file_size));
     auto opened = call("open", victim, [&] { return weir.open(path, settings); });
     check(opened.status());
     if (!opened) return false;
@@ -152,7 +152,8 @@ class Shortage : public FaultWorld {
       auto step = call("step", victim, [&] { return opened->step(); });
       if (!step) return closed(*opened, step.status());
       EXPECT_EQ(call("write", victim, [&] { return give(*step, before); }).message(), "");
-      if (Status status = call("finish", victim, [&] { return step->finish(); }); !status) return closed(*opened, status);
+      if (Status status = call("finish", victim, [&] { return step->finish(); }); !status)
+        return closed(*opened, status);
       EXPECT_EQ(call("write", victim, [&] { return give(*step, data); }).message(), "");
       if (Status status = call("close", victim, [&] { return opened->close(*step); }); !status) return status;
     }
@@ -167,6 +168,14 @@ class Shortage : public FaultWorld {
     if (Status status = call("close", victim, [&] { return opened->close(*step); }); !status) return status;
     EXPECT_TRUE(back == data);
     return {};
+  }
+
+  void clear() const {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank() == 0)
+      for (const auto& entry : std::filesystem::directory_iterator{directory()})
+        std::filesystem::remove_all(entry.path());
+    MPI_Barrier(MPI_COMM_WORLD);
   }
 
   static Status closed(File& file, const Status& status) {
@@ -225,10 +234,12 @@ class Shortage : public FaultWorld {
 
   /// Loops over the allocations of `work` on every rank in turn, until none fails.
   template <class Work>
-  void for_each_allocation(const std::string& where, int victim, bool for_ever, Work&& work) {
+  void for_each_allocation(const std::string& where, int victim, bool for_ever, Work&& work, long first = 0,
+                           long every = 1) {
     const char* stride = std::getenv("FAULT_STRIDE");  // every how many-th allocation fails, where all take too long
-    for (long n = 0; n < most_allocations; n += stride ? std::atol(stride) : 1) {
-      now_ = fmt::format("{}, allocation {} on rank {} of {}, {}", where, n, victim, ranks(), for_ever ? "and all later" : "once");
+    for (long n = first; n < most_allocations; n += stride ? every * std::atol(stride) : every) {
+      now_ = fmt::format("{}, allocation {} on rank {} of {}, {}", where, n, victim, ranks(),
+                         for_ever ? "and all later" : "once");
       Watchdog::watch(now_);
       injection = {.for_ever = for_ever, .left = n};
       work(rank() == victim);
@@ -247,8 +258,11 @@ class Shortage : public FaultWorld {
 };
 
 Settings aggregated(const char* between = "two-sided") {
-  return {{"plan.mode", "aggregate"}, {"plan.buffer_size", "4096"}, {"plan.aggregators", "2"},
-          {"exchange.chunk", "4096"}, {"exchange.between_nodes", between}};
+  return {{"plan.mode", "aggregate"},
+          {"plan.buffer_size", "4096"},
+          {"plan.aggregators", "2"},
+          {"exchange.chunk", "4096"},
+          {"exchange.between_nodes", between}};
 }
 
 /// Blocks that overlap those of the ranks before and behind.
@@ -303,6 +317,45 @@ TEST_F(Shortage, of_memory_with_overlaps_and_long_lists_is_told_by_all_ranks) {
       }
 }
 
+TEST_F(Shortage, of_memory_with_sub_files_is_told_by_all_ranks) {
+  const Part part = Part::interleaved(rank(), ranks(), 100, 40);
+  const std::string path = file("data");
+  Settings on_nodes = aggregated();
+  on_nodes["storage.tier"] = "node";
+  on_nodes["memory.node_directory"] = file("node{node}");
+  Settings in_sets = aggregated();
+  in_sets["plan.files"] = "node";
+  // Each takes every fourth allocation, another one than the others.
+  struct Way {
+    const char* per_node;
+    int victim;
+    bool for_ever;
+  };
+  const Way ways[] = {{"0", 0, false}, {"1", ranks() - 1, false}, {"0", ranks() - 1, true}, {"1", 0, true}};
+  for (long w = 0; w < 4; ++w)
+    for (const Settings& settings : {in_sets, on_nodes}) {
+      const auto& [per_node, victim, for_ever] = ways[w];
+      Context weir{MPI_COMM_WORLD, {{"machine.ranks_per_node", per_node}}};
+      const bool drains = settings.contains("storage.tier");
+      const std::string where = fmt::format("{}, {} ranks a node", drains ? "on nodes" : "sub-files", per_node);
+      for_each_allocation(
+          where, victim, for_ever,
+          [&](bool here) {
+            clear();  // a rank without memory may leave sub-files
+            if (!write_and_read(weir, here, part, settings, true) || !drains) return;
+            auto drain = call("drain", here, [&] { return weir.drain(path, settings); });
+            check(drain.status());
+            if (!drain) return;
+            const Status status = call("wait", here, [&] { return drain->wait(); });
+            check(status);
+            if (status.ok()) expect_contents(path, pattern_file(2, part.file_size));
+            expect_no_temporaries();
+          },
+          w, 4);
+      if (failed_anywhere()) return;
+    }
+}
+
 TEST_F(Shortage, of_memory_in_a_larger_declaration_leaves_the_step_before_it_alone) {
   const Part small = Part::interleaved(rank(), ranks(), 4, 4), large = Part::interleaved(rank(), ranks(), 100, 40);
   for (const char* per_node : {"0", "2"})
@@ -310,17 +363,18 @@ TEST_F(Shortage, of_memory_in_a_larger_declaration_leaves_the_step_before_it_alo
       Context weir{MPI_COMM_WORLD, {{"machine.ranks_per_node", per_node}}};
       const Declaration declaration = large.declaration();
       const auto data = small.all_data(5);
-      for_each_allocation(fmt::format("a second declaration, {} ranks a node", per_node), victim, false, [&](bool here) {
-        auto opened = weir.create(file("data"), aggregated());
-        auto step = opened->declare(small.declaration());
-        ASSERT_EQ(same(step), Code::ok);
-        auto larger = call("declare", here, [&] { return opened->declare(declaration); });
-        check(larger.status());
-        EXPECT_EQ(give(*step, data).message(), "");
-        EXPECT_EQ(step->finish().message(), "");
-        EXPECT_EQ(opened->close().message(), "");
-        expect_contents(file("data"), pattern_file(5, small.file_size));
-      });
+      for_each_allocation(fmt::format("a second declaration, {} ranks a node", per_node), victim, false,
+                          [&](bool here) {
+                            auto opened = weir.create(file("data"), aggregated());
+                            auto step = opened->declare(small.declaration());
+                            ASSERT_EQ(same(step), Code::ok);
+                            auto larger = call("declare", here, [&] { return opened->declare(declaration); });
+                            check(larger.status());
+                            EXPECT_EQ(give(*step, data).message(), "");
+                            EXPECT_EQ(step->finish().message(), "");
+                            EXPECT_EQ(opened->close().message(), "");
+                            expect_contents(file("data"), pattern_file(5, small.file_size));
+                          });
       if (failed_anywhere()) return;
     }
 }
@@ -366,7 +420,8 @@ TEST_F(Shortage, of_memory_in_c_functions_is_told_by_all_ranks) {
         const weir_setting settings[] = {{"machine.ranks_per_node", per_node}, {nullptr, nullptr}};
         weir_context* context = nullptr;
         for_each_allocation("a context in C", victim, for_ever, [&](bool here) {
-          const int code = call("context", here, [&] { return weir_context_create(MPI_COMM_WORLD, settings, &context); });
+          const int code =
+              call("context", here, [&] { return weir_context_create(MPI_COMM_WORLD, settings, &context); });
           check({static_cast<Code>(code), weir_last_message()});
           EXPECT_EQ(weir_context_free(&context), WEIR_OK);
         });

@@ -63,8 +63,8 @@ class NodeStorage : public FaultWorld {
     return closed;
   }
   /// What reading gives, which is right when it is success. `reader` of `readers` ranks read all of it.
-  static Status read(Context& weir, const std::string& path, int reader, int readers, std::uint64_t seed, std::uint64_t size,
-                     const Settings& given = {}) {
+  static Status read(Context& weir, const std::string& path, int reader, int readers, std::uint64_t seed,
+                     std::uint64_t size, const Settings& given = {}) {
     auto opened = weir.open(path, given);
     if (!opened) return opened.status();
     const std::uint64_t begin = size * static_cast<std::uint64_t>(reader) / static_cast<std::uint64_t>(readers),
@@ -144,7 +144,8 @@ TEST_F(NodeStorage, is_read_by_a_later_job_of_another_number_of_ranks) {
       int reader = 0;
       MPI_Comm_rank(some, &reader);
       for (const char* between : {"two-sided", "one-sided"})
-        EXPECT_EQ(read(weir, file("data"), reader, readers, 1, part().file_size, {{"exchange.between_nodes", between}}).message(),
+        EXPECT_EQ(read(weir, file("data"), reader, readers, 1, part().file_size, {{"exchange.between_nodes", between}})
+                      .message(),
                   "");
       MPI_Comm_free(&some);
     }
@@ -255,8 +256,10 @@ TEST_F(NodeStorage, that_changed_is_an_error_and_never_data) {
   }
   const auto index = some("node", true);
   on_rank_0([&] { fs::resize_file(index.front(), fs::file_size(index.front()) / 2); });
-  if (nodes() > 1) EXPECT_EQ(read(weir, 1).message(), "");
-  else expect_code(read(weir, 1), Code::not_found, "data");
+  if (nodes() > 1)
+    EXPECT_EQ(read(weir, 1).message(), "");
+  else
+    expect_code(read(weir, 1), Code::not_found, "data");
 }
 
 TEST_F(NodeStorage, is_drained_to_a_plain_file) {
@@ -360,9 +363,10 @@ TEST_F(NodeStorage, survives_faults_of_its_successor) {
         SCOPED_TRACE(rule);
         Watchdog::watch(rule);
         const std::size_t descriptors = open_descriptors();
-        const Status status = write(weir, 2, {{"storage.fault", rule},
-                                              {"storage.durability", "durable"},
-                                              {"plan.mode", n % 2 == 0 ? "aggregate" : "direct"}});
+        const Status status = write(weir, 2,
+                                    {{"storage.fault", rule},
+                                     {"storage.durability", "durable"},
+                                     {"plan.mode", n % 2 == 0 ? "aggregate" : "direct"}});
         EXPECT_EQ(open_descriptors(), descriptors);
         if (!status.ok()) {
           EXPECT_EQ(name(status.code()), std::string{"io"}) << status.message();

@@ -110,9 +110,10 @@ Result<std::vector<NodeSet>> NodeStore::find() const {
 }
 
 Status NodeStore::look_at(const std::string& path, std::map<std::uint64_t, NodeSet>& found) const {
+  const auto unless_gone = [](const Status& status) { return status.code() == Code::not_found ? Status{} : status; };
   if (path.ends_with(".index")) {
     auto content = read_whole(system_, path);
-    if (!content) return content.status();
+    if (!content) return unless_gone(content.status());
     auto index = SetIndex::decoded(*content, path);
     if (!index || index_name(index->id) != path) return {};
     NodeSet& set = found[index->id];
@@ -122,7 +123,7 @@ Status NodeStore::look_at(const std::string& path, std::map<std::uint64_t, NodeS
     return {};
   }
   auto opened = system_.open(path, OpenMode::read);
-  if (!opened) return opened.status();
+  if (!opened) return unless_gone(opened.status());
   auto mark = SubFileMark::read(**opened, path);
   if (!mark) return mark.status();
   if (!*mark || SubFiles{stem_, (*mark)->set, {}, {}}.name(static_cast<std::uint32_t>((*mark)->file)) != path)

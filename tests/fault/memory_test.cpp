@@ -43,6 +43,7 @@ void* or_throw(void* memory) {
 
 }  // namespace
 
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // where the compiler sees through `operator new` only
 using Alignment = std::align_val_t;
 void* operator new(std::size_t size) { return or_throw(allocate(size)); }
 void* operator new[](std::size_t size) { return or_throw(allocate(size)); }

@@ -256,7 +256,7 @@ TEST_F(RandomSets, are_read_by_any_number_of_ranks_as_the_reference_says) {
 }
 
 TEST_F(RandomSets, on_storage_of_nodes_are_read_and_drained_as_the_reference_says) {
-  const std::uint64_t cases = from_environment("RANDOM_CASES", 500) / 3, first = from_environment("RANDOM_SEED", 1);
+  const std::uint64_t cases = from_environment("RANDOM_CASES", 500) / 6, first = from_environment("RANDOM_SEED", 1);
   for (const int per_node : {0, 1, 3}) {
     Context weir{MPI_COMM_WORLD, {{"machine.ranks_per_node", std::to_string(per_node)}}};
     for (std::uint64_t seed = first; seed < first + cases; ++seed) {

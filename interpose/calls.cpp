@@ -38,18 +38,28 @@ using namespace weir::interpose;
 #define SPLIT_END(name, address)                                                                 \
   CALL(name##_end, (MPI_File file, address buffer, MPI_Status* status), (file, buffer, status), \
        end_split(file, status, passing))
-#define PASS_AT(name, address, result, reason)                                                               \
+#define ALONE_AT(name, address, result)                                                                      \
   CALL(name, (MPI_File file, MPI_Offset at, address buffer, int count, MPI_Datatype type, result* outcome), \
-       (file, at, buffer, count, type, outcome), pass_call(file, #name, reason, passing))
-#define PASS_POINTER(name, address, result, reason)                                           \
+       (file, at, buffer, count, type, outcome), alone(file, #name, Pointer::none, "independent", passing))
+#define ALONE(name, address, result)                                                          \
   CALL(name, (MPI_File file, address buffer, int count, MPI_Datatype type, result* outcome), \
-       (file, buffer, count, type, outcome), pass_at_pointer(file, #name, reason, passing))
-#define PASS_SHARED(name, address, result)                                                   \
+       (file, buffer, count, type, outcome), alone(file, #name, Pointer::individual, "independent", passing))
+#define NONBLOCKING_AT(name, way, address, single)                                                                  \
+  CALL(name, (MPI_File file, MPI_Offset at, address buffer, int count, MPI_Datatype type, MPI_Request* request),   \
+       (file, at, buffer, count, type, request),                                                                    \
+       nonblocking(file, Way::way, #name, passing, [&] { return PMPI_File_##single(file, at, buffer, count, type, request); }))
+#define NONBLOCKING(name, way, address, single)                                                  \
+  CALL(name, (MPI_File file, address buffer, int count, MPI_Datatype type, MPI_Request* request), \
+       (file, buffer, count, type, request),                                                     \
+       nonblocking(file, Way::way, #name, passing, [&] { return PMPI_File_##single(file, buffer, count, type, request); }))
+#define SHARED(name, address, result)                                                         \
   CALL(name, (MPI_File file, address buffer, int count, MPI_Datatype type, result* outcome), \
-       (file, buffer, count, type, outcome), pass_call(file, #name, "shared file pointer", passing))
-#define PASS_ORDERED_BEGIN(name, address)                                                                  \
-  CALL(name, (MPI_File file, address buffer, int count, MPI_Datatype type), (file, buffer, count, type), \
-       pass_call(file, #name, "shared file pointer", passing))
+       (file, buffer, count, type, outcome), at_shared_pointer(file, #name, passing))
+#define ORDERED(name, address)                                                                         \
+  CALL(name, (MPI_File file, address buffer, int count, MPI_Datatype type, MPI_Status* status),       \
+       (file, buffer, count, type, status), together(file, #name, passing))                           \
+  CALL(name##_begin, (MPI_File file, address buffer, int count, MPI_Datatype type), (file, buffer, count, type), \
+       together(file, #name "_begin", passing))
 
 extern "C" {
 
@@ -57,11 +67,17 @@ CALL(open, (MPI_Comm communicator, const char* path, int mode, MPI_Info info, MP
      (communicator, path, mode, info, file), opened(passing(), communicator, path, mode, info, file))
 CALL(close, (MPI_File * file), (file), close(file))
 CALL(set_view, (MPI_File file, MPI_Offset at, MPI_Datatype element, MPI_Datatype type, const char* representation, MPI_Info info),
-     (file, at, element, type, representation, info), viewed(passing(), file, at, element, type, representation))
-CALL(set_atomicity, (MPI_File file, int on), (file, on), made_atomic(passing(), file, on))
-CALL(get_info, (MPI_File file, MPI_Info* info), (file, info), informed(passing(), file, info))
-CALL(seek, (MPI_File file, MPI_Offset at, int from), (file, at, from), pass_at_pointer(file, nullptr, "", passing))
-CALL(get_position, (MPI_File file, MPI_Offset* at), (file, at), pass_at_pointer(file, nullptr, "", passing))
+     (file, at, element, type, representation, info), set_view(file, at, element, type, representation, passing))
+CALL(get_view, (MPI_File file, MPI_Offset* at, MPI_Datatype* element, MPI_Datatype* type, char* representation),
+     (file, at, element, type, representation), get_view(file, at, element, type, representation, passing))
+CALL(set_atomicity, (MPI_File file, int on), (file, on), set_atomicity(file, on, passing))
+CALL(get_info, (MPI_File file, MPI_Info* info), (file, info), inform(passing(), file, info))
+CALL(seek, (MPI_File file, MPI_Offset at, int from), (file, at, from), seek(file, at, from, passing))
+CALL(get_position, (MPI_File file, MPI_Offset* at), (file, at), get_position(file, at, passing))
+CALL(get_byte_offset, (MPI_File file, MPI_Offset at, MPI_Offset* byte), (file, at, byte),
+     get_byte_offset(file, at, byte, passing))
+CALL(seek_shared, (MPI_File file, MPI_Offset at, int from), (file, at, from), together(file, nullptr, passing))
+CALL(get_position_shared, (MPI_File file, MPI_Offset* at), (file, at), at_shared_pointer(file, "get_position_shared", passing))
 
 COLLECTIVE_AT(read_at_all, read, void*)
 COLLECTIVE_AT(write_at_all, write, const void*)
@@ -71,27 +87,25 @@ SPLIT_AT(read_at_all, read, void*)
 SPLIT_AT(write_at_all, write, const void*)
 SPLIT(read_all, read, void*)
 SPLIT(write_all, write, const void*)
+NONBLOCKING_AT(iread_at_all, read, void*, iread_at)
+NONBLOCKING_AT(iwrite_at_all, write, const void*, iwrite_at)
+NONBLOCKING(iread_all, read, void*, iread)
+NONBLOCKING(iwrite_all, write, const void*, iwrite)
 
-PASS_AT(iread_at_all, void*, MPI_Request, "non-blocking")
-PASS_AT(iwrite_at_all, const void*, MPI_Request, "non-blocking")
-PASS_POINTER(iread_all, void*, MPI_Request, "non-blocking")
-PASS_POINTER(iwrite_all, const void*, MPI_Request, "non-blocking")
+ALONE_AT(read_at, void*, MPI_Status)
+ALONE_AT(write_at, const void*, MPI_Status)
+ALONE_AT(iread_at, void*, MPI_Request)
+ALONE_AT(iwrite_at, const void*, MPI_Request)
+ALONE(read, void*, MPI_Status)
+ALONE(write, const void*, MPI_Status)
+ALONE(iread, void*, MPI_Request)
+ALONE(iwrite, const void*, MPI_Request)
 
-PASS_AT(read_at, void*, MPI_Status, "independent")
-PASS_AT(write_at, const void*, MPI_Status, "independent")
-PASS_AT(iread_at, void*, MPI_Request, "independent")
-PASS_AT(iwrite_at, const void*, MPI_Request, "independent")
-PASS_POINTER(read, void*, MPI_Status, "independent")
-PASS_POINTER(write, const void*, MPI_Status, "independent")
-PASS_POINTER(iread, void*, MPI_Request, "independent")
-PASS_POINTER(iwrite, const void*, MPI_Request, "independent")
-PASS_SHARED(read_shared, void*, MPI_Status)
-PASS_SHARED(write_shared, const void*, MPI_Status)
-PASS_SHARED(iread_shared, void*, MPI_Request)
-PASS_SHARED(iwrite_shared, const void*, MPI_Request)
-PASS_SHARED(read_ordered, void*, MPI_Status)
-PASS_SHARED(write_ordered, const void*, MPI_Status)
-PASS_ORDERED_BEGIN(read_ordered_begin, void*)
-PASS_ORDERED_BEGIN(write_ordered_begin, const void*)
+SHARED(read_shared, void*, MPI_Status)
+SHARED(write_shared, const void*, MPI_Status)
+SHARED(iread_shared, void*, MPI_Request)
+SHARED(iwrite_shared, const void*, MPI_Request)
+ORDERED(read_ordered, void*)
+ORDERED(write_ordered, const void*)
 
 }  // extern "C"

@@ -11,6 +11,7 @@
 #include "errors.hpp"
 #include "policy.hpp"
 #include "real.hpp"
+#include "shared_pointer_users.hpp"
 #include "transfer.hpp"
 
 namespace weir::interpose {
@@ -21,7 +22,7 @@ std::mutex guard;
 std::map<MPI_File, std::shared_ptr<OpenFile>> files;
 
 // What ranks tell one another when they open a file.
-constexpr std::uint64_t flag_failed = 1, flag_not_plain = 2, flag_refused = 4;
+constexpr std::uint64_t flag_failed = 1, flag_not_plain = 2, flag_refused = 4, flag_shared_pointers = 8;
 
 /// MPI libraries let a name begin with that of a file system: "ufs:data".
 std::string plain_name(const char* path) {
@@ -67,6 +68,7 @@ int opened(int code, MPI_Comm communicator, const char* path, int mode, MPI_Info
     policy = Policy::of(file->path, info);
     if (::stat(file->path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) flags |= flag_not_plain;
     if (!policy.refusal.empty()) flags |= flag_refused;
+    if (uses_shared_pointers()) flags |= flag_shared_pointers;
     file->circumstances = circumstances_of(policy.settings, found.st_dev);
     if (!(mode & MPI_MODE_SEQUENTIAL)) pass(real().get_position, *handle, &file->position);  // may be the end: MPI_MODE_APPEND
   }
@@ -77,6 +79,7 @@ int opened(int code, MPI_Comm communicator, const char* path, int mode, MPI_Info
   }
   file->mode = mode;
   file->settings = std::move(policy.settings);
+  file->defers_views = (flags & flag_shared_pointers) == 0;
   if (mode & MPI_MODE_SEQUENTIAL) file->refusal = "opened with MPI_MODE_SEQUENTIAL";
   else if (flags & flag_not_plain) file->refusal = "not a plain file";
   else if (flags & flag_refused) file->refusal = policy.refusal.empty() ? "refused on another rank" : policy.refusal;
@@ -90,7 +93,7 @@ int opened(int code, MPI_Comm communicator, const char* path, int mode, MPI_Info
 const char* OpenFile::why_pass(Way way) const noexcept {
   if (!refusal.empty()) return refusal.c_str();
   if (atomic) return "atomic mode";
-  if (!native) return "data representation is not native";
+  if (!view.native()) return "data representation is not native";
   const int allowed = MPI_MODE_RDWR | (way == Way::read ? MPI_MODE_RDONLY : MPI_MODE_WRONLY);
   return mode & allowed ? nullptr : "not allowed by the mode of opening";
 }
@@ -105,9 +108,14 @@ File* OpenFile::weir(Way way) {
     if (opened) return &file.emplace(std::move(*opened));
     status = opened.status();
   }
-  refusal = status.message();
-  pass(real().seek, handle, position, MPI_SEEK_SET);  // from now on the MPI library's pointer counts
+  refuse(status.message());
   return nullptr;
+}
+
+void OpenFile::refuse(std::string reason) {
+  refusal = std::move(reason);
+  view.tell_all(handle);
+  pass(real().seek, handle, position, MPI_SEEK_SET);  // from now on the MPI library's pointer counts
 }
 
 Status OpenFile::close() {
@@ -139,6 +147,7 @@ int close(MPI_File* handle) {
     const std::lock_guard lock{guard};
     files.erase(*handle);
   }
+  file->view.close_alone();
   const int code = pass(real().close, handle);
   file->company->taken = false;
   return code != MPI_SUCCESS ? code : told;

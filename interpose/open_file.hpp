@@ -10,7 +10,7 @@
 #include "company.hpp"
 #include "engine/file.hpp"
 #include "tally.hpp"
-#include "view.hpp"
+#include "shown_view.hpp"
 
 namespace weir::interpose {
 
@@ -28,9 +28,8 @@ struct OpenFile {
   std::shared_ptr<Company> company;  ///< null when nothing was ever to be taken over
   Settings settings;
   std::uint64_t circumstances = 0;  ///< of plans, besides the pieces
-  View view;
-  std::string view_problem;  ///< why this rank's view cannot be used
-  bool native = true;        ///< data in the file is as in memory
+  ShownView view;
+  bool defers_views = false;  ///< the MPI library is told of views when it needs to know
   bool atomic = false;
   MPI_Offset position = 0;  ///< the individual file pointer, in elements of the view, unless all is refused
   std::optional<File> reader, writer;
@@ -42,6 +41,8 @@ struct OpenFile {
   /// Weir's file for a direction, opened when first needed. When that is not possible, this and all later accesses are
   /// left to the MPI library. Collective.
   File* weir(Way way);
+  /// All is left to the MPI library from now on. Collective.
+  void refuse(std::string reason);
   /// Closes Weir's files. Collective.
   Status close();
   /// Delivers an error to the file's handler, and returns its code.

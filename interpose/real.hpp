@@ -7,6 +7,7 @@ namespace weir::interpose {
 /// Every call that is taken over or counted.
 #define WEIR_FILE_CALLS(CALL)                                                                                   \
   CALL(open) CALL(close) CALL(set_view) CALL(set_atomicity) CALL(get_info) CALL(seek) CALL(get_position)        \
+  CALL(get_view) CALL(get_byte_offset) CALL(seek_shared) CALL(get_position_shared)                             \
   CALL(read_at_all) CALL(write_at_all) CALL(read_all) CALL(write_all)                                           \
   CALL(read_at_all_begin) CALL(read_at_all_end) CALL(write_at_all_begin) CALL(write_at_all_end)                 \
   CALL(read_all_begin) CALL(read_all_end) CALL(write_all_begin) CALL(write_all_end)                             \

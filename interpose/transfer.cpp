@@ -44,10 +44,11 @@ Status Transfer::prepare(const Access& access) try {
   if (access.count < 0) return wrong(MPI_ERR_COUNT, "the count is negative");
   if (access.type == MPI_DATATYPE_NULL) return wrong(MPI_ERR_TYPE, "the datatype is MPI_DATATYPE_NULL");
   if (access.position < 0) return wrong(MPI_ERR_ARG, "the offset is negative");
-  if (!file_.view_problem.empty()) return wrong(MPI_ERR_UNSUPPORTED_OPERATION, file_.view_problem.c_str());
+  if (const std::string& unusable = file_.view.problem(); !unusable.empty())
+    return wrong(MPI_ERR_UNSUPPORTED_OPERATION, unusable.c_str());
   memory_ = Memory{access.buffer, static_cast<std::uint64_t>(access.count), access.type};
   if (memory_.bytes() == 0) return {};
-  const View& view = file_.view;
+  const View& view = file_.view.pieces();
   if (view.empty() || memory_.bytes() % view.element() != 0)
     return wrong(MPI_ERR_IO, "its datatype is not a whole number of the view's elementary types");
   runs_ = view.runs(static_cast<std::uint64_t>(access.position) * view.element(), memory_.bytes());
@@ -59,7 +60,7 @@ Status Transfer::prepare(const Access& access) try {
 }
 
 MPI_Offset Transfer::elements() const noexcept {
-  return mine_.ok() ? static_cast<MPI_Offset>(memory_.bytes() / file_.view.element()) : 0;
+  return mine_.ok() ? static_cast<MPI_Offset>(memory_.bytes() / file_.view.pieces().element()) : 0;
 }
 
 Status Transfer::make_step(File& file) {

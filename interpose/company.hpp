@@ -9,19 +9,35 @@
 #include <vector>
 #include <weir/weir.hpp>
 
+#include "view.hpp"
+
 namespace weir::interpose {
 
 /// Plans that were made for patterns of pieces, wherever in a file.
 class Patterns {
  public:
-  /// A step for these pieces, of a known plan where all ranks have one for it. `circumstances`: what else the plan depends
-  /// on. An error of any rank's `mine` comes back on all. Collective.
-  Result<Step> step(File& file, const std::vector<Run>& runs, std::uint64_t circumstances, const Status& mine);
+  /// What this rank brings to an access.
+  struct Part {
+    View::Pattern pattern;  ///< with all else that a plan depends on
+    std::uint64_t bytes = 0;
+    Status problem;  ///< of any rank, comes back on all
+  };
+  /// A step, of a known plan where all ranks have one for their part; else of a new one for `runs`. Collective.
+  template <class Runs>
+  Result<Step> step(File& file, const Part& part, Runs&& runs) {
+    auto repeated = repeat(file, part);
+    if (!repeated) return repeated.status();
+    if (*repeated) return std::move(**repeated);
+    return declare(file, part, runs());
+  }
 
  private:
+  Result<std::optional<Step>> repeat(File& file, const Part& part);
+  Result<Step> declare(File& file, const Part& part, std::vector<Run> runs);
+
   struct Known {
     std::weak_ptr<const Plan::Impl> plan;  // as long as the context keeps it
-    std::uint64_t base = 0;                // where the first piece was
+    std::uint64_t base = 0;                // from where on it was
   };
   std::map<std::uint64_t, Known> known_;
 };

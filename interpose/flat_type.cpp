@@ -1,7 +1,10 @@
 #include "flat_type.hpp"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <stdexcept>
+#include <type_traits>
 
 #include "type_contents.hpp"
 
@@ -35,9 +38,14 @@ void FlatType::repeat(const FlatType& type, std::uint64_t count, std::int64_t st
   if (single && first.count == 1) return append(at + first.at, first.length, stride, count);
   if (single && stride == static_cast<std::int64_t>(first.count) * first.stride)
     return append(at + first.at, first.length, first.stride, first.count * count);
-  blocks_.reserve(blocks_.size() + std::min<std::uint64_t>(count, 1 << 20) * type.blocks_.size());
+  if (count > 1) blocks_.reserve(blocks_.size() + std::min<std::uint64_t>(count, 1 << 20) * type.blocks_.size());
   for (std::uint64_t i = 0; i < count; ++i, at += stride)
     for (const Block& block : type.blocks_) append(at + block.at, block.length, block.stride, block.count);
+}
+
+std::uint64_t FlatType::hash() const noexcept {
+  static_assert(std::has_unique_object_representations_v<Block>);
+  return XXH3_64bits_withSeed(blocks_.data(), blocks_.size() * sizeof(Block), static_cast<std::uint64_t>(extent_));
 }
 
 std::size_t FlatType::find(std::uint64_t bytes) const noexcept {
@@ -71,6 +79,7 @@ FlatType named(MPI_Datatype type) {
 template <class Length, class Place>
 FlatType indexed(const FlatType& inner, std::size_t count, Length length, Place place) {
   FlatType flat;
+  flat.reserve(count * std::max<std::size_t>(inner.blocks().size(), 1));
   for (std::size_t i = 0; i < count; ++i)
     flat.repeat(inner, static_cast<std::uint64_t>(length(i)), inner.extent(), place(i));
   return flat;

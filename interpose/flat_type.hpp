@@ -36,9 +36,13 @@ class FlatType {
   [[nodiscard]] bool dense() const noexcept {
     return blocks_.size() == 1 && blocks_[0].count == 1 && static_cast<std::int64_t>(blocks_[0].length) == extent_;
   }
+  /// Of everything in it.
+  [[nodiscard]] std::uint64_t hash() const noexcept;
   /// The block that has the byte with so many bytes before it; there must be one.
   [[nodiscard]] std::size_t find(std::uint64_t bytes) const noexcept;
 
+  /// Makes room for so many blocks.
+  void reserve(std::size_t blocks) { blocks_.reserve(blocks); }
   /// Adds pieces behind those that are there, merged with the last where possible.
   void append(std::int64_t at, std::uint64_t length, std::int64_t stride, std::uint64_t count);
   /// `count` copies of another type, the first at `at`.

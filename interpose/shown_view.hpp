@@ -39,11 +39,13 @@ class ShownView {
   void close_alone() noexcept;
 
  private:
+  [[nodiscard]] MPI_Datatype type() const;
   int tell(MPI_File handle) const;
   void forget() noexcept;
 
   MPI_Offset displacement_ = 0;
-  MPI_Datatype element_ = MPI_BYTE, type_ = MPI_BYTE;
+  MPI_Datatype element_ = MPI_BYTE;
+  mutable MPI_Datatype type_ = MPI_BYTE;  // a large one only when it is needed
   View pieces_;
   std::string problem_;
   bool native_ = true, pending_ = false;

@@ -1,7 +1,9 @@
 #include "transfer.hpp"
 
 #include <sys/stat.h>
+#include <xxhash.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <exception>
@@ -30,7 +32,7 @@ Transfer::Transfer(OpenFile& file, const Access& access) noexcept : file_{file},
   const double start = now();
   mine_ = attempt("access a file", [&] { return prepare(access); });
   if (!mine_.ok()) {
-    runs_.clear();
+    moved_ = 0;
     if (own_code_ == MPI_SUCCESS) own_code_ = error_code(mine_);
   }
   pack_s_ = now() - start;
@@ -51,7 +53,7 @@ Status Transfer::prepare(const Access& access) try {
   const View& view = file_.view.pieces();
   if (view.empty() || memory_.bytes() % view.element() != 0)
     return wrong(MPI_ERR_IO, "its datatype is not a whole number of the view's elementary types");
-  runs_ = view.runs(static_cast<std::uint64_t>(access.position) * view.element(), memory_.bytes());
+  before_ = static_cast<std::uint64_t>(access.position) * view.element();
   moved_ = memory_.bytes();
   if (way_ == Way::write) memory_.pack();
   return {};
@@ -64,7 +66,12 @@ MPI_Offset Transfer::elements() const noexcept {
 }
 
 Status Transfer::make_step(File& file) {
-  auto step = file_.company->patterns.step(file, runs_, file_.circumstances * 2 + (way_ == Way::write ? 1 : 0), mine_);
+  const View& view = file_.view.pieces();
+  Patterns::Part part{{0, 0}, moved_, mine_};
+  if (moved_ > 0) part.pattern = view.pattern(before_, moved_);
+  const std::array<std::uint64_t, 3> all{part.pattern.hash, file_.circumstances, static_cast<std::uint64_t>(way_)};
+  part.pattern.hash = XXH3_64bits(all.data(), sizeof all);
+  auto step = file_.company->patterns.step(file, part, [&] { return view.runs(before_, moved_); });
   if (!step) return step.status();
   step_ = std::move(*step);
   return way_ == Way::write ? step_->write(0, memory_.data(), moved_) : step_->read(0, memory_.data(), moved_);
@@ -89,7 +96,7 @@ void Transfer::start() {
 Status Transfer::read_to_end() {
   struct stat now {};
   mine_ = ::stat(file_.path.c_str(), &now) == 0 ? Status{} : storage_problem(errno, "find the size of", file_.path);
-  moved_ = cut(runs_, static_cast<std::uint64_t>(now.st_size));
+  moved_ = file_.view.pieces().bytes_before(before_, moved_, static_cast<std::uint64_t>(now.st_size));
   step_.reset();
   if (Status made = make_step(*file_.reader); !step_) return made;
   return step_->finish();

@@ -3,7 +3,6 @@
 #include <mpi.h>
 
 #include <optional>
-#include <vector>
 #include <weir/weir.hpp>
 
 #include "memory.hpp"
@@ -51,7 +50,7 @@ class Transfer {
   int own_code_ = MPI_SUCCESS;  // the same, in MPI's terms
   Status outcome_;
   Memory memory_;
-  std::vector<Run> runs_;
+  std::uint64_t before_ = 0;  // visible bytes ahead of it
   std::uint64_t moved_ = 0;
   std::optional<Step> step_;
   double seconds_ = 0, pack_s_ = 0;

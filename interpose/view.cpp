@@ -1,6 +1,9 @@
 #include "view.hpp"
 
+#include <xxhash.h>
+
 #include <algorithm>
+#include <array>
 
 namespace weir::interpose {
 
@@ -65,6 +68,13 @@ class Runs {
 
 }  // namespace
 
+View::Pattern View::pattern(std::uint64_t before, std::uint64_t bytes) const noexcept {
+  if (tile_.dense()) return {XXH3_64bits_withSeed(&bytes, sizeof bytes, 1), displacement_ + before};
+  const std::array<std::uint64_t, 2> part{before % tile_.size(), bytes};
+  return {XXH3_64bits_withSeed(part.data(), sizeof part, hash_),
+          displacement_ + before / tile_.size() * static_cast<std::uint64_t>(tile_.extent())};
+}
+
 std::vector<Run> View::runs(std::uint64_t before, std::uint64_t bytes) const {
   if (bytes == 0 || empty()) return {};
   Runs result;
@@ -81,6 +91,7 @@ std::vector<Run> View::runs(std::uint64_t before, std::uint64_t bytes) const {
     result.add(comb, displacement_, before, bytes);
     return std::move(result.runs);
   }
+  result.runs.reserve(std::min<std::uint64_t>(blocks.size(), bytes / size * blocks.size() + blocks.size()));
   for (std::size_t b = tile_.find(inside); bytes > 0; b = 0, inside = 0, ++tile)
     for (; b < blocks.size() && bytes > 0; ++b, inside = b < blocks.size() ? blocks[b].before : 0) {
       const std::uint64_t skip = inside - blocks[b].before;
@@ -91,27 +102,19 @@ std::vector<Run> View::runs(std::uint64_t before, std::uint64_t bytes) const {
   return std::move(result.runs);
 }
 
-std::uint64_t cut(std::vector<Run>& runs, std::uint64_t end) {
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    Run& run = runs[i];
-    const std::uint64_t last = run.offset + (run.count - 1) * run.stride + run.length;
-    if (last <= end) {
-      bytes += run.length * run.count;
+std::uint64_t View::bytes_before(std::uint64_t before, std::uint64_t bytes, std::uint64_t end) const {
+  std::uint64_t found = 0;
+  for (const Run& run : runs(before, bytes)) {
+    if (run.offset + (run.count - 1) * run.stride + run.length <= end) {
+      found += run.length * run.count;
       continue;
     }
     std::uint64_t whole = 0;
     if (run.count > 1 && run.offset + run.length <= end) whole = (end - run.offset - run.length) / run.stride + 1;
     const std::uint64_t at = run.offset + whole * run.stride;
-    const std::uint64_t part = at < end ? end - at : 0;
-    const std::uint64_t length = run.length;
-    run.count = whole;
-    bytes += whole * length + part;
-    runs.resize(whole > 0 ? i + 1 : i);
-    if (part > 0) runs.push_back({at, part, 0, 1});
-    break;
+    return found + whole * run.length + (at < end ? end - at : 0);
   }
-  return bytes;
+  return found;
 }
 
 }  // namespace weir::interpose

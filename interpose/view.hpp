@@ -12,25 +12,33 @@ namespace weir::interpose {
 class View {
  public:
   /// The whole file, byte for byte.
-  View() : tile_{FlatType::byte()} {}
+  View() : View{0, 1, FlatType::byte()} {}
   View(std::uint64_t displacement, std::uint64_t element, FlatType tile)
-      : displacement_{displacement}, element_{element}, tile_{std::move(tile)} {}
+      : displacement_{displacement}, element_{element}, tile_{std::move(tile)}, hash_{tile_.hash()} {}
 
   /// Bytes of an elementary type, in which positions are counted.
   [[nodiscard]] std::uint64_t element() const noexcept { return element_; }
   /// Whether it shows anything at all.
   [[nodiscard]] bool empty() const noexcept { return tile_.size() == 0; }
 
+  [[nodiscard]] const FlatType& tile() const noexcept { return tile_; }
+
+  /// How the pieces of an access lie to one another, and from where on.
+  struct Pattern {
+    std::uint64_t hash = 0;
+    std::uint64_t base = 0;
+  };
+  [[nodiscard]] Pattern pattern(std::uint64_t before, std::uint64_t bytes) const noexcept;
   /// Where `bytes` visible bytes lie in the file, in their order, when so many lie before them.
   [[nodiscard]] std::vector<Run> runs(std::uint64_t before, std::uint64_t bytes) const;
+  /// How many of these bytes lie before the first that lies at or behind `end` of the file.
+  [[nodiscard]] std::uint64_t bytes_before(std::uint64_t before, std::uint64_t bytes, std::uint64_t end) const;
 
  private:
   std::uint64_t displacement_ = 0;
   std::uint64_t element_ = 1;
   FlatType tile_;
+  std::uint64_t hash_;
 };
-
-/// The bytes of runs that lie before `end`, as long as none lies behind; cuts the runs to them.
-std::uint64_t cut(std::vector<Run>& runs, std::uint64_t end);
 
 }  // namespace weir::interpose

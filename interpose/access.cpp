@@ -7,11 +7,12 @@
 
 namespace weir::interpose {
 
-bool is_view(MPI_Offset displacement, MPI_Datatype element, MPI_Datatype type, const char* representation) {
-  if (displacement < 0 || element == MPI_DATATYPE_NULL || type == MPI_DATATYPE_NULL || !representation) return false;
-  int element_size = 0, size = 0;
-  PMPI_Type_size(element, &element_size);
-  PMPI_Type_size(type, &size);
+bool is_native_view(MPI_Offset displacement, MPI_Datatype element, MPI_Datatype type, const char* representation) {
+  if (displacement < 0 || element == MPI_DATATYPE_NULL || type == MPI_DATATYPE_NULL) return false;
+  if (!representation || std::string_view{representation} != "native") return false;
+  MPI_Count element_size = 0, size = 0;
+  PMPI_Type_size_x(element, &element_size);
+  PMPI_Type_size_x(type, &size);
   return element_size > 0 && size % element_size == 0;
 }
 

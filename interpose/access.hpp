@@ -21,8 +21,8 @@ int at_pointer(OpenFile& file, MPI_File handle, Passing&& passing) {
 
 enum class Pointer { none, individual };
 
-/// Whether it can be a view at all; what is wrong with it is left to the MPI library to tell.
-bool is_view(MPI_Offset displacement, MPI_Datatype element, MPI_Datatype type, const char* representation);
+/// Whether it can be a view at all, in the native representation; what is wrong with it is left to the MPI library to tell.
+bool is_native_view(MPI_Offset displacement, MPI_Datatype element, MPI_Datatype type, const char* representation);
 /// The error of an access that needs a view that the MPI library does not know of.
 Status untold_view(const OpenFile& file);
 
@@ -110,12 +110,14 @@ template <class Passing>
 int set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype element, MPI_Datatype type,
              const char* representation, Passing&& passing) {
   const auto file = find(handle);
-  if (!file || !file->refusal.empty() || !is_view(displacement, element, type, representation)) return passing();
+  if (!file || !file->refusal.empty()) return passing();
+  const bool defer = file->defers_views && !file->atomic && is_native_view(displacement, element, type, representation);
+  if (!defer)
+    if (const int code = passing(); code != MPI_SUCCESS) return code;
   file->view.set(displacement, element, type, representation);
+  if (!defer) file->view.told();
   file->position = 0;
-  if (file->defers_views && !file->atomic && file->view.native()) return MPI_SUCCESS;
-  file->view.told();
-  return passing();
+  return MPI_SUCCESS;
 }
 
 template <class Passing>

@@ -8,7 +8,10 @@
 using namespace weir::interpose;
 
 #define SHOWN __attribute__((visibility("default")))
-#define CALL(name, parameters, arguments, body)                         \
+#define CALLED(name) CALLED_(name)
+#define CALLED_(name) PMPI_File_##name
+#define CALL(name, parameters, arguments, body) CALL_(name, parameters, arguments, body)
+#define CALL_(name, parameters, arguments, body)                        \
   SHOWN int PMPI_File_##name parameters {                                     \
     if (inside_library > 0) return real().name arguments;               \
     [[maybe_unused]] const auto passing = [&] {                         \
@@ -19,47 +22,9 @@ using namespace weir::interpose;
   }                                                                     \
   SHOWN int MPI_File_##name parameters __attribute__((alias("PMPI_File_" #name)));
 
-#define ACCESS(name, way) Access{Way::way, #name, 0, const_cast<void*>(buffer), count, type}
-
-#define COLLECTIVE_AT(name, way, address)                                                                            \
-  CALL(name, (MPI_File file, MPI_Offset at, address buffer, int count, MPI_Datatype type, MPI_Status* status),       \
-       (file, at, buffer, count, type, status), collective(file, &at, ACCESS(name, way), finish(status), passing))
-#define COLLECTIVE(name, way, address)                                                               \
-  CALL(name, (MPI_File file, address buffer, int count, MPI_Datatype type, MPI_Status* status),      \
-       (file, buffer, count, type, status), collective(file, nullptr, ACCESS(name, way), finish(status), passing))
-#define SPLIT_AT(name, way, address)                                                              \
-  CALL(name##_begin, (MPI_File file, MPI_Offset at, address buffer, int count, MPI_Datatype type), \
-       (file, at, buffer, count, type), collective(file, &at, ACCESS(name##_begin, way), keep, passing)) \
-  SPLIT_END(name, address)
-#define SPLIT(name, way, address)                                                                            \
-  CALL(name##_begin, (MPI_File file, address buffer, int count, MPI_Datatype type), (file, buffer, count, type), \
-       collective(file, nullptr, ACCESS(name##_begin, way), keep, passing))                                  \
-  SPLIT_END(name, address)
 #define SPLIT_END(name, address)                                                                 \
   CALL(name##_end, (MPI_File file, address buffer, MPI_Status* status), (file, buffer, status), \
        end_split(file, status, passing))
-#define ALONE_AT(name, address, result)                                                                      \
-  CALL(name, (MPI_File file, MPI_Offset at, address buffer, int count, MPI_Datatype type, result* outcome), \
-       (file, at, buffer, count, type, outcome), alone(file, #name, Pointer::none, "independent", passing))
-#define ALONE(name, address, result)                                                          \
-  CALL(name, (MPI_File file, address buffer, int count, MPI_Datatype type, result* outcome), \
-       (file, buffer, count, type, outcome), alone(file, #name, Pointer::individual, "independent", passing))
-#define NONBLOCKING_AT(name, way, address, single)                                                                  \
-  CALL(name, (MPI_File file, MPI_Offset at, address buffer, int count, MPI_Datatype type, MPI_Request* request),   \
-       (file, at, buffer, count, type, request),                                                                    \
-       nonblocking(file, Way::way, #name, passing, [&] { return PMPI_File_##single(file, at, buffer, count, type, request); }))
-#define NONBLOCKING(name, way, address, single)                                                  \
-  CALL(name, (MPI_File file, address buffer, int count, MPI_Datatype type, MPI_Request* request), \
-       (file, buffer, count, type, request),                                                     \
-       nonblocking(file, Way::way, #name, passing, [&] { return PMPI_File_##single(file, buffer, count, type, request); }))
-#define SHARED(name, address, result)                                                         \
-  CALL(name, (MPI_File file, address buffer, int count, MPI_Datatype type, result* outcome), \
-       (file, buffer, count, type, outcome), at_shared_pointer(file, #name, passing))
-#define ORDERED(name, address)                                                                         \
-  CALL(name, (MPI_File file, address buffer, int count, MPI_Datatype type, MPI_Status* status),       \
-       (file, buffer, count, type, status), together(file, #name, passing))                           \
-  CALL(name##_begin, (MPI_File file, address buffer, int count, MPI_Datatype type), (file, buffer, count, type), \
-       together(file, #name "_begin", passing))
 
 extern "C" {
 
@@ -79,33 +44,18 @@ CALL(get_byte_offset, (MPI_File file, MPI_Offset at, MPI_Offset* byte), (file, a
 CALL(seek_shared, (MPI_File file, MPI_Offset at, int from), (file, at, from), together(file, nullptr, passing))
 CALL(get_position_shared, (MPI_File file, MPI_Offset* at), (file, at), at_shared_pointer(file, "get_position_shared", passing))
 
-COLLECTIVE_AT(read_at_all, read, void*)
-COLLECTIVE_AT(write_at_all, write, const void*)
-COLLECTIVE(read_all, read, void*)
-COLLECTIVE(write_all, write, const void*)
-SPLIT_AT(read_at_all, read, void*)
-SPLIT_AT(write_at_all, write, const void*)
-SPLIT(read_all, read, void*)
-SPLIT(write_all, write, const void*)
-NONBLOCKING_AT(iread_at_all, read, void*, iread_at)
-NONBLOCKING_AT(iwrite_at_all, write, const void*, iwrite_at)
-NONBLOCKING(iread_all, read, void*, iread)
-NONBLOCKING(iwrite_all, write, const void*, iwrite)
+SPLIT_END(read_at_all, void*)
+SPLIT_END(write_at_all, const void*)
+SPLIT_END(read_all, void*)
+SPLIT_END(write_all, const void*)
 
-ALONE_AT(read_at, void*, MPI_Status)
-ALONE_AT(write_at, const void*, MPI_Status)
-ALONE_AT(iread_at, void*, MPI_Request)
-ALONE_AT(iwrite_at, const void*, MPI_Request)
-ALONE(read, void*, MPI_Status)
-ALONE(write, const void*, MPI_Status)
-ALONE(iread, void*, MPI_Request)
-ALONE(iwrite, const void*, MPI_Request)
-
-SHARED(read_shared, void*, MPI_Status)
-SHARED(write_shared, const void*, MPI_Status)
-SHARED(iread_shared, void*, MPI_Request)
-SHARED(iwrite_shared, const void*, MPI_Request)
-ORDERED(read_ordered, void*)
-ORDERED(write_ordered, const void*)
+#define COUNT int
+#define SIZED(name) name
+#include "data_calls.inc"
+#if MPI_VERSION >= 4
+#define COUNT MPI_Count
+#define SIZED(name) name##_c
+#include "data_calls.inc"
+#endif
 
 }  // extern "C"

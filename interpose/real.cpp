@@ -25,9 +25,11 @@ void find(Function& function, const char* name) noexcept {
 const Real& real() noexcept {
   static const Real table = [] {
     Real found{};
-#define WEIR_FIND(name) find(found.name, "PMPI_File_" #name);
+#define WEIR_FIND(name) WEIR_FIND_(name)
+#define WEIR_FIND_(name) find(found.name, "PMPI_File_" #name);
     WEIR_FILE_CALLS(WEIR_FIND)
 #undef WEIR_FIND
+#undef WEIR_FIND_
     return found;
   }();
   return table;

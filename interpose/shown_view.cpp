@@ -62,8 +62,8 @@ void ShownView::forget() noexcept {
 }
 
 void ShownView::set(MPI_Offset displacement, MPI_Datatype element, MPI_Datatype type, const char* representation) {
-  int size = 1;
-  PMPI_Type_size(element, &size);
+  MPI_Count size = 1;
+  PMPI_Type_size_x(element, &size);
   forget();
   displacement_ = displacement;
   element_ = copy_of(element);

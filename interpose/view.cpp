@@ -69,7 +69,9 @@ class Runs {
 }  // namespace
 
 View::Pattern View::pattern(std::uint64_t before, std::uint64_t bytes) const noexcept {
-  if (tile_.dense()) return {XXH3_64bits_withSeed(&bytes, sizeof bytes, 1), displacement_ + before};
+  if (tile_.dense())
+    return {XXH3_64bits_withSeed(&bytes, sizeof bytes, 1),
+            displacement_ + static_cast<std::uint64_t>(tile_.blocks()[0].at) + before};
   const std::array<std::uint64_t, 2> part{before % tile_.size(), bytes};
   return {XXH3_64bits_withSeed(part.data(), sizeof part, hash_),
           displacement_ + before / tile_.size() * static_cast<std::uint64_t>(tile_.extent())};

@@ -102,6 +102,32 @@ TEST_F(Semantics, an_access_alone_sees_what_all_have_written_through_the_same_vi
   MPI_Type_free(&view);
 }
 
+TEST_F(Semantics, a_plan_is_used_again_where_the_pieces_really_are) {
+  // Both views are without holes, but the second begins 4 bytes behind its displacement.
+  MPI_File opened = open("again");
+  MPI_Datatype moved = MPI_DATATYPE_NULL, view = MPI_DATATYPE_NULL;
+  const MPI_Aint place = 4;
+  const int one = 1;
+  MPI_Type_create_hindexed(1, &one, &place, MPI_INT, &moved);
+  MPI_Type_create_resized(moved, 0, sizeof(int), &view);
+  MPI_Type_commit(&view);
+  const int first = rank(), second = 100 + rank();
+  MPI_File_set_view(opened, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+  EXPECT_EQ(MPI_File_write_at_all(opened, rank(), &first, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  const MPI_Offset behind = static_cast<MPI_Offset>(sizeof(int)) * (ranks() - 1);
+  MPI_File_set_view(opened, behind, MPI_INT, view, "native", MPI_INFO_NULL);
+  EXPECT_EQ(MPI_File_write_at_all(opened, rank(), &second, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+  std::string expected;
+  for (int i = 0; i < 2 * ranks(); ++i) {
+    const int value = i < ranks() ? i : 100 + i - ranks();
+    expected.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  EXPECT_EQ(contents("again"), expected);
+  MPI_Type_free(&view);
+  MPI_Type_free(&moved);
+}
+
 TEST_F(Semantics, appended_data_goes_behind_what_is_there) {
   if (rank() == 0) std::ofstream{file("log")} << "old ";
   MPI_Barrier(MPI_COMM_WORLD);

@@ -17,8 +17,10 @@ bool is_native_view(MPI_Offset displacement, MPI_Datatype element, MPI_Datatype 
 }
 
 Status untold_view(const OpenFile& file) {
-  return problem(Code::unsupported, "cannot use the shared file pointer of '" + file.path + "': it was not seen in time that this program uses one",
-                 "set run.collective to mpi for this file");
+  return problem(
+      Code::unsupported,
+      "cannot use the shared file pointer of '" + file.path + "': it was not seen in time that this program uses one",
+      "set run.collective to mpi for this file");
 }
 
 int inform(int code, MPI_File handle, MPI_Info* info) {

@@ -5,8 +5,8 @@
 #include "real.hpp"
 #include "transfer.hpp"
 
-/// What the entry points do. `passing` calls the MPI library with the arguments of the program; where a handle is taken by
-/// reference, it is the one that `passing` uses.
+/// What the entry points do. `passing` calls the MPI library with the arguments of the program; where a handle is taken
+/// by reference, it is the one that `passing` uses.
 namespace weir::interpose {
 
 /// Calls the MPI library with its own file pointer where ours is, and takes ours from it afterwards.
@@ -21,7 +21,8 @@ int at_pointer(OpenFile& file, MPI_File handle, Passing&& passing) {
 
 enum class Pointer { none, individual };
 
-/// Whether it can be a view at all, in the native representation; what is wrong with it is left to the MPI library to tell.
+/// Whether it can be a view at all, in the native representation; what is wrong with it is left to the MPI library to
+/// tell.
 bool is_native_view(MPI_Offset displacement, MPI_Datatype element, MPI_Datatype type, const char* representation);
 /// The error of an access that needs a view that the MPI library does not know of.
 Status untold_view(const OpenFile& file);
@@ -33,7 +34,8 @@ int alone(MPI_File& handle, const char* call, Pointer pointer, const char* reaso
   if (!file) return passing();
   file->tally.passed(call, file->refusal.empty() ? reason : file->refusal.c_str());
   const MPI_File own = handle;
-  if (const int code = file->view.alone(own, file->path, file->mode, handle); code != MPI_SUCCESS) return file->fail(code);
+  if (const int code = file->view.alone(own, file->path, file->mode, handle); code != MPI_SUCCESS)
+    return file->fail(code);
   const int code = pointer == Pointer::individual ? at_pointer(*file, handle, passing) : passing();
   return code == MPI_SUCCESS || handle == own ? code : file->fail(code);
 }
@@ -91,11 +93,11 @@ template <class Passing>
 int end_split(MPI_File handle, MPI_Status* status, Passing&& passing) {
   const auto file = find(handle);
   if (!file || !file->split) return passing();
-  return std::unique_ptr<Transfer>{std::move(file->split)}->finish(status);
+  return std::unique_ptr<Transfer> { std::move(file->split) } -> finish(status);
 }
 
-/// A non-blocking collective access. MPI lets a rank go on without any other having come, and complete in whatever order;
-/// so each rank has its own part carried out alone.
+/// A non-blocking collective access. MPI lets a rank go on without any other having come, and complete in whatever
+/// order; so each rank has its own part carried out alone.
 template <class Passing>
 int nonblocking(MPI_File handle, Way way, const char* call, Passing&& passing, auto&& alone_call) {
   const auto file = find(handle);

@@ -56,8 +56,8 @@ std::size_t FlatType::find(std::uint64_t bytes) const noexcept {
 
 namespace {
 
-/// A predefined type. Only the pairs of a value and an index have a hole: the index is an int at the next multiple of its
-/// size, and what follows it is padding.
+/// A predefined type. Only the pairs of a value and an index have a hole: the index is an int at the next multiple of
+/// its size, and what follows it is padding.
 FlatType named(MPI_Datatype type) {
   FlatType flat;
   int size = 0;
@@ -168,13 +168,17 @@ FlatType take_apart(MPI_Datatype type) {
       break;
     }
     case MPI_COMBINER_INDEXED:
-      return indexed(first, count, [&](auto i) { return n[1 + i]; }, [&](auto i) { return index(1 + count + i); });
+      return indexed(
+          first, count, [&](auto i) { return n[1 + i]; }, [&](auto i) { return index(1 + count + i); });
     case MPI_COMBINER_HINDEXED:
-      return indexed(first, count, [&](auto i) { return n[1 + i]; }, [&](auto i) { return a[i]; });
+      return indexed(
+          first, count, [&](auto i) { return n[1 + i]; }, [&](auto i) { return a[i]; });
     case MPI_COMBINER_INDEXED_BLOCK:
-      return indexed(first, count, [&](auto) { return n[1]; }, [&](auto i) { return index(2 + i); });
+      return indexed(
+          first, count, [&](auto) { return n[1]; }, [&](auto i) { return index(2 + i); });
     case MPI_COMBINER_HINDEXED_BLOCK:
-      return indexed(first, count, [&](auto) { return n[1]; }, [&](auto i) { return a[i]; });
+      return indexed(
+          first, count, [&](auto) { return n[1]; }, [&](auto i) { return a[i]; });
     case MPI_COMBINER_STRUCT:
       for (std::size_t i = 0; i < count; ++i)
         flat.repeat(inner[i], static_cast<std::uint64_t>(n[1 + i]), inner[i].extent(), a[i]);

@@ -57,16 +57,18 @@ void Memory::for_each(std::uint64_t bytes, Copy&& copy) const noexcept {
 
 void Memory::pack() const noexcept {
   if (!copy_) return;
-  for_each(bytes_, [](const std::byte* place, std::byte* packed, std::uint64_t length, std::ptrdiff_t stride, auto count) {
-    copy_pieces(packed, static_cast<std::ptrdiff_t>(length), place, stride, length, count);
-  });
+  for_each(bytes_,
+           [](const std::byte* place, std::byte* packed, std::uint64_t length, std::ptrdiff_t stride, auto count) {
+             copy_pieces(packed, static_cast<std::ptrdiff_t>(length), place, stride, length, count);
+           });
 }
 
 void Memory::unpack(std::uint64_t bytes) const noexcept {
   if (!copy_) return;
-  for_each(bytes, [](std::byte* place, const std::byte* packed, std::uint64_t length, std::ptrdiff_t stride, auto count) {
-    copy_pieces(place, stride, packed, static_cast<std::ptrdiff_t>(length), length, count);
-  });
+  for_each(bytes,
+           [](std::byte* place, const std::byte* packed, std::uint64_t length, std::ptrdiff_t stride, auto count) {
+             copy_pieces(place, stride, packed, static_cast<std::ptrdiff_t>(length), length, count);
+           });
 }
 
 }  // namespace weir::interpose

@@ -28,7 +28,8 @@ constexpr std::uint64_t flag_failed = 1, flag_not_plain = 2, flag_refused = 4, f
 std::string plain_name(const char* path) {
   std::string name{path};
   struct stat found {};
-  if (const auto colon = name.find(':'); colon != std::string::npos && ::stat(path, &found) != 0) name.erase(0, colon + 1);
+  if (const auto colon = name.find(':'); colon != std::string::npos && ::stat(path, &found) != 0)
+    name.erase(0, colon + 1);
   std::error_code ignored;
   return std::filesystem::absolute(name, ignored).string();
 }
@@ -70,7 +71,8 @@ int opened(int code, MPI_Comm communicator, const char* path, int mode, MPI_Info
     if (!policy.refusal.empty()) flags |= flag_refused;
     if (uses_shared_pointers()) flags |= flag_shared_pointers;
     file->circumstances = circumstances_of(policy.settings, found.st_dev);
-    if (!(mode & MPI_MODE_SEQUENTIAL)) pass(real().get_position, *handle, &file->position);  // may be the end: MPI_MODE_APPEND
+    if (!(mode & MPI_MODE_SEQUENTIAL))
+      pass(real().get_position, *handle, &file->position);  // may be the end: MPI_MODE_APPEND
   }
   file->company = Company::take(communicator, flags);
   if (flags & flag_failed) {  // the MPI library may have told only some ranks
@@ -80,9 +82,12 @@ int opened(int code, MPI_Comm communicator, const char* path, int mode, MPI_Info
   file->mode = mode;
   file->settings = std::move(policy.settings);
   file->defers_views = (flags & flag_shared_pointers) == 0;
-  if (mode & MPI_MODE_SEQUENTIAL) file->refusal = "opened with MPI_MODE_SEQUENTIAL";
-  else if (flags & flag_not_plain) file->refusal = "not a plain file";
-  else if (flags & flag_refused) file->refusal = policy.refusal.empty() ? "refused on another rank" : policy.refusal;
+  if (mode & MPI_MODE_SEQUENTIAL)
+    file->refusal = "opened with MPI_MODE_SEQUENTIAL";
+  else if (flags & flag_not_plain)
+    file->refusal = "not a plain file";
+  else if (flags & flag_refused)
+    file->refusal = policy.refusal.empty() ? "refused on another rank" : policy.refusal;
   if (!policy.problem.ok() && file->company->rank() == 0)
     std::fprintf(stderr, "%s\n      '%s' is left to the MPI library\n", policy.problem.message().c_str(), path);
   const std::lock_guard lock{guard};

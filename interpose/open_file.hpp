@@ -9,8 +9,8 @@
 
 #include "company.hpp"
 #include "engine/file.hpp"
-#include "tally.hpp"
 #include "shown_view.hpp"
+#include "tally.hpp"
 
 namespace weir::interpose {
 
@@ -22,7 +22,7 @@ enum class Way : std::uint8_t { read, write };
 /// the same file, and neither keeps data back, so MPI's rules of consistency hold whoever moves the data.
 struct OpenFile {
   MPI_File handle = MPI_FILE_NULL;
-  std::string path;  ///< absolute
+  std::string path;     ///< absolute
   std::string refusal;  ///< why nothing is taken over; empty when collective accesses are
   int mode = 0;
   std::shared_ptr<Company> company;  ///< null when nothing was ever to be taken over

@@ -62,14 +62,19 @@ Policy Policy::of(const std::string& path, MPI_Info info) {
     if (const std::string text = hint(info, known.name); !text.empty() && text != "0")
       if (resolved->with({{known.setting, text}})) policy.settings[known.setting] = text;
   for (const Switch& known : switches)
-    if (hint(info, known.name) == known.off) policy.refusal = std::string{"hint "} + known.name + " is " + std::string{known.off};
+    if (hint(info, known.name) == known.off)
+      policy.refusal = std::string{"hint "} + known.name + " is " + std::string{known.off};
   policy.problem = take_rules(path, policy.settings);
   if (policy.problem.ok())
     if (resolved = resolved->with(policy.settings); !resolved) policy.problem = resolved.status();
-  if (!policy.problem.ok()) policy.refusal = "settings cannot be used";
-  else if (resolved->text("run.collective") == "mpi") policy.refusal = "run.collective is mpi";
-  else if (resolved->text("storage.kind") != "posix") policy.refusal = "storage.kind is not posix";
-  else if (resolved->text("plan.files") != "shared") policy.refusal = "sub-files are only for programs that use Weir themselves";
+  if (!policy.problem.ok())
+    policy.refusal = "settings cannot be used";
+  else if (resolved->text("run.collective") == "mpi")
+    policy.refusal = "run.collective is mpi";
+  else if (resolved->text("storage.kind") != "posix")
+    policy.refusal = "storage.kind is not posix";
+  else if (resolved->text("plan.files") != "shared")
+    policy.refusal = "sub-files are only for programs that use Weir themselves";
   return policy;
 }
 

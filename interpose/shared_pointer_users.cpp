@@ -20,12 +20,13 @@ constexpr std::array calls{"File_read_shared", "File_write_shared", "File_iread_
 bool is_shared_pointer_call(const char* name) noexcept {
   if (*name == 'P' || *name == 'p') ++name;
   if (::strncasecmp(name, "MPI_", 4) != 0) return false;
-  return std::ranges::any_of(calls, [&](const char* call) { return ::strncasecmp(name + 4, call, std::strlen(call)) == 0; });
+  return std::ranges::any_of(calls,
+                             [&](const char* call) { return ::strncasecmp(name + 4, call, std::strlen(call)) == 0; });
 }
 
 /// What a loaded object asks the dynamic linker for.
 struct Requests {
-  const ElfW(Sym)* symbols = nullptr;
+  const ElfW(Sym) * symbols = nullptr;
   const char* names = nullptr;
   std::span<const ElfW(Rela)> data, functions;
 
@@ -33,7 +34,7 @@ struct Requests {
     const ElfW(Dyn)* entry = nullptr;
     for (const auto& header : std::span{object.dlpi_phdr, object.dlpi_phnum})
       if (header.p_type == PT_DYNAMIC) entry = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + header.p_vaddr);
-    const ElfW(Rela) *first_datum = nullptr, *first_function = nullptr;
+    const ElfW(Rela)* first_datum = nullptr, *first_function = nullptr;
     std::size_t data_bytes = 0, function_bytes = 0;
     for (; entry && entry->d_tag != DT_NULL; ++entry) {
       const auto* place = reinterpret_cast<const void*>(entry->d_un.d_ptr);  // the linker has made it absolute
@@ -52,7 +53,7 @@ struct Requests {
   }
 
   [[nodiscard]] bool any(auto&& wanted) const {
-    const auto asks = [&](const ElfW(Rela)& request) {
+    const auto asks = [&](const ElfW(Rela) & request) {
       const auto index = ELF64_R_SYM(request.r_info);
       return index != 0 && symbols[index].st_shndx == SHN_UNDEF && wanted(names + symbols[index].st_name);
     };
@@ -75,10 +76,12 @@ bool uses_shared_pointers() noexcept {
   static unsigned long long loaded = 0;
   static bool found = false;
   unsigned long long now = 0;
-  ::dl_iterate_phdr([](dl_phdr_info* object, std::size_t, void* count) {
-    *static_cast<unsigned long long*>(count) = object->dlpi_adds;
-    return 1;
-  }, &now);
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* object, std::size_t, void* count) {
+        *static_cast<unsigned long long*>(count) = object->dlpi_adds;
+        return 1;
+      },
+      &now);
   if (now != loaded) ::dl_iterate_phdr(look, &found);
   loaded = now;
   return found;

@@ -10,9 +10,9 @@ namespace weir::interpose {
 
 /// The view of a file as the program set it, and how far the MPI library has been told.
 ///
-/// Telling it costs as much as some whole accesses, and most programs never have it move data through the view. So it is
-/// told when there is a need: for what all ranks do together by `tell_all`, for what one rank does alone by a handle that
-/// only this rank has.
+/// Telling it costs as much as some whole accesses, and most programs never have it move data through the view. So it
+/// is told when there is a need: for what all ranks do together by `tell_all`, for what one rank does alone by a handle
+/// that only this rank has.
 class ShownView {
  public:
   ShownView() = default;

@@ -42,7 +42,8 @@ std::string Tally::text(const std::string& path, const std::string& refusal) con
     text += fmt::format("  passed through: {} MPI_File_{}: {}\n", calls, what.first, what.second);
   if (taken_.empty()) return text;
   text += fmt::format(
-      "  on rank 0: {} moved, {} between storage and buffers in {} calls; {} packing, {} copying, {} storage, {} waiting\n",
+      "  on rank 0: {} moved, {} between storage and buffers in {} calls; {} packing, {} copying, {} storage, {} "
+      "waiting\n",
       format_bytes(sum_.bytes), format_bytes(sum_.stored_bytes), sum_.storage_calls, format_seconds(pack_s_),
       format_seconds(sum_.copy_s), format_seconds(sum_.storage_s), format_seconds(sum_.wait_s));
   text += "  last plan: ";

@@ -27,7 +27,8 @@ class Transfer {
   /// Local: packs what is to be written.
   Transfer(OpenFile& file, const Access& access) noexcept;
 
-  /// Makes the step and gives it the data. False when the file cannot be taken over: then nothing has happened. Collective.
+  /// Makes the step and gives it the data. False when the file cannot be taken over: then nothing has happened.
+  /// Collective.
   bool begin();
   /// Without waiting, after `begin`. Collective.
   void start();
@@ -46,7 +47,7 @@ class Transfer {
   OpenFile& file_;
   Way way_;
   const char* call_;
-  Status mine_;     // what this rank cannot do
+  Status mine_;                 // what this rank cannot do
   int own_code_ = MPI_SUCCESS;  // the same, in MPI's terms
   Status outcome_;
   Memory memory_;

@@ -10,7 +10,8 @@ TypeContents::TypeContents(MPI_Datatype type) {
   addresses.resize(static_cast<std::size_t>(address_count));
   std::vector<MPI_Datatype> parts(static_cast<std::size_t>(type_count));
   types.reserve(parts.size());
-  PMPI_Type_get_contents(type, integer_count, address_count, type_count, integers.data(), addresses.data(), parts.data());
+  PMPI_Type_get_contents(type, integer_count, address_count, type_count, integers.data(), addresses.data(),
+                         parts.data());
   types.swap(parts);
 }
 

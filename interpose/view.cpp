@@ -52,7 +52,8 @@ class Runs {
       bytes -= length;
     }
     const std::uint64_t whole = bytes / block.length;
-    if (whole > 0) add(place(piece), block.length, whole > 1 ? block.stride : static_cast<std::int64_t>(block.length), whole);
+    if (whole > 0)
+      add(place(piece), block.length, whole > 1 ? block.stride : static_cast<std::int64_t>(block.length), whole);
     add(place(piece + whole), bytes - whole * block.length);
   }
 

@@ -46,7 +46,8 @@ class Image {
 std::optional<Executable> Executable::read(const std::string& path) {
   Image image{path};
   const auto header = image.at<ElfW(Ehdr)>(0);
-  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(ElfW(Phdr))) return {};
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(ElfW(Phdr)))
+    return {};
   Executable found{path, false, {}};
   std::vector<ElfW(Phdr)> parts;
   for (unsigned i = 0; i < header->e_phnum; ++i)

@@ -40,18 +40,23 @@ std::string preload_library() {
   return fs::exists(library, ignored) ? library.string() : std::string{};
 }
 
-bool is_mpi_library(const std::string& name) { return name.starts_with("libmpi.so") || name.starts_with("libmpich.so"); }
+bool is_mpi_library(const std::string& name) {
+  return name.starts_with("libmpi.so") || name.starts_with("libmpich.so");
+}
 
 /// Why a program's accesses cannot be taken over, as far as its file tells.
 std::string refusal(const Executable& program) {
   if (!program.linked_dynamically)
-    return fmt::format("weir: cannot take over '{}': it is linked statically\n"
-                       "      link it dynamically, or with -lweir_mpiio before the MPI library", program.path);
+    return fmt::format(
+        "weir: cannot take over '{}': it is linked statically\n"
+        "      link it dynamically, or with -lweir_mpiio before the MPI library",
+        program.path);
   for (const std::string& library : program.libraries)
     if (is_mpi_library(library) && std::ranges::find(own_libraries, library) == own_libraries.end())
-      return fmt::format("weir: cannot take over '{}': it uses {}, and this Weir was built with {} ({})\n"
-                         "      use the weir that was built with the program's MPI", program.path, library, mpi,
-                         own_libraries.front());
+      return fmt::format(
+          "weir: cannot take over '{}': it uses {}, and this Weir was built with {} ({})\n"
+          "      use the weir that was built with the program's MPI",
+          program.path, library, mpi, own_libraries.front());
   return {};
 }
 
@@ -80,7 +85,8 @@ std::vector<std::string> environment_arguments(const std::string& library) {
     const std::string variable{*entry};
     const auto equals = variable.find('=');
     if (!variable.starts_with("WEIR_") || equals == std::string::npos) continue;
-    for (std::string& word : give(variable.substr(0, equals), variable.substr(equals + 1))) arguments.push_back(std::move(word));
+    for (std::string& word : give(variable.substr(0, equals), variable.substr(equals + 1)))
+      arguments.push_back(std::move(word));
   }
   return arguments;
 }
@@ -106,7 +112,8 @@ std::string launch(const std::string& launcher, const std::vector<std::string>& 
 }  // namespace
 
 void add_run(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("run", "an unmodified MPI program with its collective file access through Weir");
+  CLI::App* command =
+      program.add_subcommand("run", "an unmodified MPI program with its collective file access through Weir");
   const auto launcher = std::make_shared<std::string>(WEIR_MPIEXEC);
   command->add_option("--launcher", *launcher, "the mpirun of the program's MPI")->capture_default_str();
   command->prefix_command();

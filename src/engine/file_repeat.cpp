@@ -20,7 +20,8 @@ Result<std::optional<Step>> File::Impl::repeat(const Plan* plan, std::optional<s
   const Outcome all = agree(outcome, Call::step);
   if (Status status = agreed(all); !status.ok()) return status;
   const bool nobody_moves = all.nearest > all.farthest;
-  if (all.vote == 0 || all.vote != all.most || (all.nearest != all.farthest && !nobody_moves)) return std::optional<Step>{};
+  if (all.vote == 0 || all.vote != all.most || (all.nearest != all.farthest && !nobody_moves))
+    return std::optional<Step>{};
   auto begun = begin(std::move(step), arena_for(*plan->impl()), nobody_moves ? 0 : all.nearest);
   if (!begun) return begun.status();
   return std::optional<Step>{std::move(*begun)};

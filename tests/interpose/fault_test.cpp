@@ -45,7 +45,8 @@ class FaultsThroughMpi : public FaultWorld {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank() == 0)
       std::ofstream{settings} << "[[file]]\nname = \"*.dat\"\nplan.mode = \"" << mode
-                              << "\"\nplan.buffer_size = \"4KiB\"\nplan.aggregators = 2\nstorage.fault = \"" << fault << "\"\n";
+                              << "\"\nplan.buffer_size = \"4KiB\"\nplan.aggregators = 2\nstorage.fault = \"" << fault
+                              << "\"\n";
     MPI_Barrier(MPI_COMM_WORLD);
     setenv("WEIR_CONFIG", settings.c_str(), 1);
   }
@@ -74,8 +75,9 @@ class FaultsThroughMpi : public FaultWorld {
     MPI_Type_contiguous(piece, MPI_BYTE, &part);
     MPI_Type_create_resized(part, 0, static_cast<MPI_Aint>(piece) * ranks(), &view);
     MPI_Type_commit(&view);
-    EXPECT_EQ(MPI_File_set_view(opened, static_cast<MPI_Offset>(piece) * rank(), MPI_BYTE, view, "native", MPI_INFO_NULL),
-              MPI_SUCCESS);
+    EXPECT_EQ(
+        MPI_File_set_view(opened, static_cast<MPI_Offset>(piece) * rank(), MPI_BYTE, view, "native", MPI_INFO_NULL),
+        MPI_SUCCESS);
     MPI_Type_free(&part);
     MPI_Type_free(&view);
   }
@@ -113,8 +115,11 @@ TEST_F(FaultsThroughMpi, a_disk_that_fills_has_the_same_class_on_every_rank) {
 }
 
 TEST_F(FaultsThroughMpi, an_error_of_any_rank_in_any_round_is_told_by_all) {
-  const Expected expected[] = {{"EIO", MPI_ERR_IO},           {"ENOSPC", MPI_ERR_NO_SPACE}, {"EDQUOT", MPI_ERR_QUOTA},
-                               {"EROFS", MPI_ERR_READ_ONLY}, {"EACCES", MPI_ERR_ACCESS}};
+  const Expected expected[] = {{"EIO", MPI_ERR_IO},
+                               {"ENOSPC", MPI_ERR_NO_SPACE},
+                               {"EDQUOT", MPI_ERR_QUOTA},
+                               {"EROFS", MPI_ERR_READ_ONLY},
+                               {"EACCES", MPI_ERR_ACCESS}};
   for (const char* mode : {"aggregate", "direct"})
     for (const Expected& fault : expected)
       for (const int who : {0, ranks() - 1}) {
@@ -137,7 +142,8 @@ TEST_F(FaultsThroughMpi, an_error_of_any_rank_in_any_round_is_told_by_all) {
                       MPI_SUCCESS);
           }
           auto after = data('0');
-          EXPECT_EQ(MPI_File_read_at_all(opened, 0, after.data(), pieces * piece, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+          EXPECT_EQ(MPI_File_read_at_all(opened, 0, after.data(), pieces * piece, MPI_BYTE, MPI_STATUS_IGNORE),
+                    MPI_SUCCESS);
           EXPECT_EQ(after, before);
           EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
           ASSERT_FALSE(failed_anywhere());
@@ -171,7 +177,8 @@ TEST_F(FaultsThroughMpi, short_writes_and_interruptions_are_not_seen) {
     set_interleaved_view(opened);
     const auto before = data('a');
     auto after = data('0');
-    EXPECT_EQ(MPI_File_write_at_all(opened, 0, before.data(), pieces * piece, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(MPI_File_write_at_all(opened, 0, before.data(), pieces * piece, MPI_BYTE, MPI_STATUS_IGNORE),
+              MPI_SUCCESS);
     EXPECT_EQ(MPI_File_read_at_all(opened, 0, after.data(), pieces * piece, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
     EXPECT_EQ(after, before);
     EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);

@@ -53,17 +53,20 @@ struct Told {
   bool operator==(const Told&) const = default;
 };
 std::ostream& operator<<(std::ostream& out, const Told& told) {
-  return out << fmt::format("code {} count {} elements {} position {}", told.code, told.count, told.elements, told.position);
+  return out << fmt::format("code {} count {} elements {} position {}", told.code, told.count, told.elements,
+                            told.position);
 }
 
 enum class Verb { at_all, all, at_all_split, all_split, iat_all, iall, at, plain, iat, iplain };
-constexpr int verbs = 10, wild_verbs = 4;  // the others have the MPI library move data, through types that it may not know
-constexpr const char* names[verbs] = {"at_all", "all", "at_all_begin", "all_begin", "iat_all",
-                                      "iall",   "at",  "",             "iat",       "i"};
+constexpr int verbs = 10,
+              wild_verbs = 4;  // the others have the MPI library move data, through types that it may not know
+constexpr const char* names[verbs] = {"at_all", "all", "at_all_begin", "all_begin", "iat_all", "iall",
+                                      "at",     "",    "iat",          "i"};
 bool is_collective(Verb verb) { return verb < Verb::at; }
 bool is_blocking_collective(Verb verb) { return verb < Verb::iat_all; }
 bool has_offset(Verb verb) {
-  return verb == Verb::at_all || verb == Verb::at_all_split || verb == Verb::iat_all || verb == Verb::at || verb == Verb::iat;
+  return verb == Verb::at_all || verb == Verb::at_all_split || verb == Verb::iat_all || verb == Verb::at ||
+         verb == Verb::iat;
 }
 
 int call_write(Verb verb, MPI_File f, MPI_Offset at, void* p, int n, MPI_Datatype t, MPI_Status* s) {
@@ -139,8 +142,8 @@ class RandomAccesses : public World {
       const char* name = names_of_files[i];
       const auto found = contents(name);
       const auto wrong = std::ranges::mismatch(found, model_);
-      EXPECT_TRUE(found == model_) << name << " has " << found.size() << " bytes of " << model_.size() << ", the first wrong at "
-                                   << wrong.in1 - found.begin();
+      EXPECT_TRUE(found == model_) << name << " has " << found.size() << " bytes of " << model_.size()
+                                   << ", the first wrong at " << wrong.in1 - found.begin();
     }
     MPI_Barrier(MPI_COMM_WORLD);
     for (const char* name : names_of_files)
@@ -155,8 +158,9 @@ class RandomAccesses : public World {
   void set_view(Random& common, Random& own) {
     const MPI_Datatype kinds[] = {MPI_BYTE, MPI_INT, MPI_DOUBLE, MPI_SHORT};
     const RandomType basic{kinds[small(common, 0, 3)]};
-    element_type_ = small(common, 0, 2) == 0 ? RandomType::make(common, basic, basic.extent(), RandomType::Order::ascending, 0)
-                                             : RandomType{basic.get()};
+    element_type_ = small(common, 0, 2) == 0
+                        ? RandomType::make(common, basic, basic.extent(), RandomType::Order::ascending, 0)
+                        : RandomType{basic.get()};
     if (element_type_.low() != 0 || element_type_.size() != static_cast<std::uint64_t>(element_type_.extent()))
       element_type_ = RandomType{basic.get()};
     element_ = static_cast<std::int64_t>(element_type_.size());
@@ -170,7 +174,8 @@ class RandomAccesses : public World {
     view_ = disjoint_ ? tile.placed(1, rank() * slot, ranks() * slot) : std::move(tile);
     displacement_ = small(common, 0, 100);
     for (const MPI_File file : files_)
-      ASSERT_EQ(MPI_File_set_view(file, displacement_, element_type_.get(), view_.get(), "native", MPI_INFO_NULL), MPI_SUCCESS);
+      ASSERT_EQ(MPI_File_set_view(file, displacement_, element_type_.get(), view_.get(), "native", MPI_INFO_NULL),
+                MPI_SUCCESS);
     position_ = 0;
   }
 
@@ -181,11 +186,13 @@ class RandomAccesses : public World {
     const bool write = disjoint_ && small(common, 0, 1) == 0;
     const auto verb = static_cast<Verb>(small(common, 0, tame_ ? verbs - 1 : wild_verbs - 1));
     const bool takes_part = is_collective(verb) || small(own, 0, 1) == 0;
-    const RandomType type = RandomType::make(own, element_type_, element_, tame_ ? RandomType::Order::tame : RandomType::Order::any, tame_ ? 1 : small(own, 1, 2));
+    const RandomType type =
+        RandomType::make(own, element_type_, element_, tame_ ? RandomType::Order::tame : RandomType::Order::any,
+                         tame_ ? 1 : small(own, 1, 2));
     const int count = small(own, tame_ ? 1 : 0, 3);
     const MPI_Offset at = has_offset(verb) ? small(own, 0, 40) : position_;
-    SCOPED_TRACE(fmt::format("{} {} {} of {} bytes at {}", write ? "write" : "read", names[static_cast<int>(verb)], count,
-                             type.size(), at));
+    SCOPED_TRACE(fmt::format("{} {} {} of {} bytes at {}", write ? "write" : "read", names[static_cast<int>(verb)],
+                             count, type.size(), at));
     std::array<Told, 2> told;
     Buffer first{own, type, count};
     Buffer second = first, expected = first;
@@ -237,7 +244,8 @@ class RandomAccesses : public World {
     MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, MPI_COMM_WORLD);
     for (std::size_t i = 1; i < counts.size(); ++i) starts[i] = starts[i - 1] + counts[i - 1];
     all.resize(static_cast<std::size_t>(starts.back() + counts.back()));
-    MPI_Allgatherv(mine.data(), count, MPI_INT64_T, all.data(), counts.data(), starts.data(), MPI_INT64_T, MPI_COMM_WORLD);
+    MPI_Allgatherv(mine.data(), count, MPI_INT64_T, all.data(), counts.data(), starts.data(), MPI_INT64_T,
+                   MPI_COMM_WORLD);
     for (const std::int64_t byte : all) {
       const auto at = static_cast<std::size_t>(byte / 256);
       if (at >= model_.size()) model_.resize(at + 1);
@@ -260,9 +268,12 @@ class RandomAccesses : public World {
     for (int i = 0; i < 8 && !any_rank(HasFailure()); ++i) {
       const int what = small(common, 0, 9);
       SCOPED_TRACE(fmt::format("rank {}, seed {}, access {}", rank(), seed, i));
-      if (!viewed || what == 0) set_view(common, own);
-      else if (what == 1) seek(own);
-      else access(common, own);
+      if (!viewed || what == 0)
+        set_view(common, own);
+      else if (what == 1)
+        seek(own);
+      else
+        access(common, own);
       viewed = true;
     }
     close();

@@ -17,7 +17,8 @@ class RandomType {
 
   /// A predefined type.
   explicit RandomType(MPI_Datatype named);
-  /// Some type made of several of these; places are multiples of `unit` bytes. In ascending order it can be a file type.
+  /// Some type made of several of these; places are multiples of `unit` bytes. In ascending order it can be a file
+  /// type.
   static RandomType make(Random& random, const RandomType& base, std::int64_t unit, Order order, int depth);
   /// `count` of them, the first at `at` bytes, in a type of an extent of its own.
   [[nodiscard]] RandomType placed(int count, std::int64_t at, std::int64_t extent) const;
@@ -39,8 +40,8 @@ class RandomType {
   void add(const RandomType& part, std::int64_t count, std::int64_t at);
   void commit();
   static RandomType once(Random& random, const RandomType& inner, std::int64_t unit, Order order);
-  /// Whether MPI_Pack takes the bytes in their order. Open MPI takes pieces that stand in reverse order without a gap for
-  /// one piece.
+  /// Whether MPI_Pack takes the bytes in their order. Open MPI takes pieces that stand in reverse order without a gap
+  /// for one piece.
   [[nodiscard]] bool packs() const;
   static RandomType array(Random& random, const RandomType& inner);
   static RandomType distributed_array(Random& random, const RandomType& inner);

@@ -4,8 +4,8 @@
 
 #include "mpi/world.hpp"
 
-/// This program calls functions of the shared file pointer, so the MPI library must know of every view at once: that is why
-/// it is a program of its own.
+/// This program calls functions of the shared file pointer, so the MPI library must know of every view at once: that is
+/// why it is a program of its own.
 namespace weir::testing {
 namespace {
 
@@ -41,12 +41,14 @@ TEST_F(SharedPointer, goes_with_the_view) {
 TEST_F(SharedPointer, takes_the_ranks_in_their_order) {
   const std::string path = directory() + "/ordered";
   MPI_File opened = MPI_FILE_NULL;
-  ASSERT_EQ(MPI_File_open(MPI_COMM_WORLD, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &opened), MPI_SUCCESS);
+  ASSERT_EQ(MPI_File_open(MPI_COMM_WORLD, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &opened),
+            MPI_SUCCESS);
   const std::string mine(static_cast<std::size_t>(rank()) + 1, static_cast<char>('a' + rank()));
   EXPECT_EQ(MPI_File_write_ordered(opened, mine.data(), rank() + 1, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
   std::string back(mine.size(), ' '), expected;
-  EXPECT_EQ(MPI_File_read_at_all(opened, rank() * (rank() + 1) / 2, back.data(), rank() + 1, MPI_BYTE, MPI_STATUS_IGNORE),
-            MPI_SUCCESS);
+  EXPECT_EQ(
+      MPI_File_read_at_all(opened, rank() * (rank() + 1) / 2, back.data(), rank() + 1, MPI_BYTE, MPI_STATUS_IGNORE),
+      MPI_SUCCESS);
   EXPECT_EQ(back, mine);
   EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
 }

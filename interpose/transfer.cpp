@@ -65,13 +65,22 @@ MPI_Offset Transfer::elements() const noexcept {
   return mine_.ok() ? static_cast<MPI_Offset>(memory_.bytes() / file_.view.pieces().element()) : 0;
 }
 
-Status Transfer::make_step(File& file) {
+Result<Step> Transfer::next_step(File& file) const {
   const View& view = file_.view.pieces();
   Patterns::Part part{{0, 0}, moved_, mine_};
   if (moved_ > 0) part.pattern = view.pattern(before_, moved_);
   const std::array<std::uint64_t, 3> all{part.pattern.hash, file_.circumstances, static_cast<std::uint64_t>(way_)};
   part.pattern.hash = XXH3_64bits(all.data(), sizeof all);
-  auto step = file_.company->patterns.step(file, part, [&] { return view.runs(before_, moved_); });
+  return file_.company->patterns.step(file, part, [&] { return view.runs(before_, moved_); });
+}
+
+Status Transfer::make_step(File& file) {
+  auto step = next_step(file);
+  // Plans of ever larger buffers use up what a file may have: then all ranks open it anew, and it has none.
+  if (step.status().code() == Code::too_many_files || step.status().code() == Code::no_memory) {
+    if (Status closed = file_.close(); !closed.ok()) return closed;
+    if (File* again = file_.weir(way_)) step = next_step(*again);
+  }
   if (!step) return step.status();
   step_ = std::move(*step);
   return way_ == Way::write ? step_->write(0, memory_.data(), moved_) : step_->read(0, memory_.data(), moved_);

@@ -42,6 +42,8 @@ class Transfer {
   Status prepare(const Access& access);
   /// Reads again what lies before the end of the file. Collective.
   Status read_to_end();
+  Result<Step> next_step(File& file) const;
+  /// Gives the step its data too. Collective.
   Status make_step(File& file);
 
   OpenFile& file_;

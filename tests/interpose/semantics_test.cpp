@@ -172,6 +172,24 @@ TEST_F(Semantics, one_rank_may_wait_for_another_between_start_and_end_of_a_non_b
   EXPECT_EQ(contents("later"), std::string{"abcdefg"}.substr(0, static_cast<std::size_t>(ranks())));
 }
 
+TEST_F(Semantics, a_file_may_have_any_number_of_patterns_of_any_size) {
+  MPI_File opened = open("patterns");
+  for (int bytes = 1; bytes < 3'000'000; bytes += bytes / 4 + 1) {
+    // Each rank has two pieces, so that there is something to aggregate, and no two sizes have the same plan.
+    std::vector<char> mine(static_cast<std::size_t>(bytes), static_cast<char>('a' + rank())), back(mine.size());
+    MPI_Datatype view = MPI_DATATYPE_NULL;
+    MPI_Type_vector(2, (bytes + 1) / 2, (bytes + 1) / 2 * ranks(), MPI_BYTE, &view);
+    MPI_Type_commit(&view);
+    MPI_File_set_view(opened, static_cast<MPI_Offset>((bytes + 1) / 2) * rank(), MPI_BYTE, view, "native", MPI_INFO_NULL);
+    ASSERT_EQ(MPI_File_write_at_all(opened, 0, mine.data(), bytes, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS) << bytes;
+    ASSERT_EQ(MPI_File_read_at_all(opened, 0, back.data(), bytes, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS) << bytes;
+    ASSERT_EQ(back, mine) << bytes;
+    MPI_Type_free(&view);
+  }
+  EXPECT_EQ(hint(opened, "weir"), "collective");
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+}
+
 TEST_F(Semantics, hints_are_honoured_and_told) {
   MPI_Info info = MPI_INFO_NULL;
   MPI_Info_create(&info);

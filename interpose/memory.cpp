@@ -25,6 +25,11 @@ void copy_pieces(std::byte* to, std::ptrdiff_t to_stride, const std::byte* from,
   }
 }
 
+/// An address, also from MPI_BOTTOM, which is no place to count from as C++ sees it.
+std::byte* moved(std::byte* base, std::int64_t bytes) noexcept {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(bytes));
+}
+
 }  // namespace
 
 Memory::Memory(void* buffer, std::uint64_t count, MPI_Datatype type)
@@ -32,7 +37,7 @@ Memory::Memory(void* buffer, std::uint64_t count, MPI_Datatype type)
   if (bytes_ == 0) return;
   const Block& first = type_.blocks().front();
   if (type_.dense() || (count == 1 && type_.blocks().size() == 1 && first.count == 1)) {
-    data_ = buffer_ + first.at;
+    data_ = moved(buffer_, first.at);
   } else {
     copy_ = std::make_unique_for_overwrite<std::byte[]>(bytes_);
     data_ = copy_.get();
@@ -43,14 +48,14 @@ Memory::Memory(void* buffer, std::uint64_t count, MPI_Datatype type)
 template <class Copy>
 void Memory::for_each(std::uint64_t bytes, Copy&& copy) const noexcept {
   std::byte *packed = copy_.get(), *base = buffer_;
-  for (; bytes > 0; base += type_.extent())
+  for (; bytes > 0; base = moved(base, type_.extent()))
     for (const Block& block : type_.blocks()) {
       const std::uint64_t whole = std::min(block.count, bytes / block.length);
-      copy(base + block.at, packed, block.length, static_cast<std::ptrdiff_t>(block.stride), whole);
+      copy(moved(base, block.at), packed, block.length, static_cast<std::ptrdiff_t>(block.stride), whole);
       packed += whole * block.length;
       bytes -= whole * block.length;
       if (whole == block.count) continue;
-      copy(base + block.at + static_cast<std::int64_t>(whole) * block.stride, packed, bytes, 0, 1);
+      copy(moved(base, block.at + static_cast<std::int64_t>(whole) * block.stride), packed, bytes, 0, 1);
       return;
     }
 }

@@ -128,6 +128,28 @@ TEST_F(Semantics, a_plan_is_used_again_where_the_pieces_really_are) {
   MPI_Type_free(&moved);
 }
 
+TEST_F(Semantics, memory_may_be_given_by_addresses) {
+  std::array<int, 2> first{rank(), 100 + rank()};
+  double second = 0.5 * rank();
+  std::array<MPI_Aint, 2> places{};
+  MPI_Get_address(first.data(), &places[0]);
+  MPI_Get_address(&second, &places[1]);
+  const std::array<int, 2> lengths{2, 1};
+  const std::array<MPI_Datatype, 2> types{MPI_INT, MPI_DOUBLE};
+  MPI_Datatype both = MPI_DATATYPE_NULL;
+  MPI_Type_create_struct(2, lengths.data(), places.data(), types.data(), &both);
+  MPI_Type_commit(&both);
+  MPI_File opened = open("addresses");
+  EXPECT_EQ(MPI_File_write_at_all(opened, 16 * rank(), MPI_BOTTOM, 1, both, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  first = {};
+  second = 0;
+  EXPECT_EQ(MPI_File_read_at_all(opened, 16 * rank(), MPI_BOTTOM, 1, both, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(first, (std::array<int, 2>{rank(), 100 + rank()}));
+  EXPECT_EQ(second, 0.5 * rank());
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+  MPI_Type_free(&both);
+}
+
 TEST_F(Semantics, appended_data_goes_behind_what_is_there) {
   if (rank() == 0) std::ofstream{file("log")} << "old ";
   MPI_Barrier(MPI_COMM_WORLD);
@@ -180,7 +202,8 @@ TEST_F(Semantics, a_file_may_have_any_number_of_patterns_of_any_size) {
     MPI_Datatype view = MPI_DATATYPE_NULL;
     MPI_Type_vector(2, (bytes + 1) / 2, (bytes + 1) / 2 * ranks(), MPI_BYTE, &view);
     MPI_Type_commit(&view);
-    MPI_File_set_view(opened, static_cast<MPI_Offset>((bytes + 1) / 2) * rank(), MPI_BYTE, view, "native", MPI_INFO_NULL);
+    MPI_File_set_view(opened, static_cast<MPI_Offset>((bytes + 1) / 2) * rank(), MPI_BYTE, view, "native",
+                      MPI_INFO_NULL);
     ASSERT_EQ(MPI_File_write_at_all(opened, 0, mine.data(), bytes, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS) << bytes;
     ASSERT_EQ(MPI_File_read_at_all(opened, 0, back.data(), bytes, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS) << bytes;
     ASSERT_EQ(back, mine) << bytes;

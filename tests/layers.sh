@@ -27,5 +27,10 @@ done
 for folder in src/*/; do
   echo "$layers" | grep -qw "$(basename "$folder")" || { echo "$folder has no place among the layers"; wrong=1; }
 done
+# The interposer stands on the library, and nothing of the library on it.
+if grep -EHn '#include ".*interpose/' src/*/*.[ch]pp include/weir/*; then
+  echo "src may not use interpose"
+  wrong=1
+fi
 [ $wrong -eq 0 ] && echo "layers hold: $layers"
 exit $wrong

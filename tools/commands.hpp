@@ -11,6 +11,7 @@ void add_machine(CLI::App& program);
 void add_bench(CLI::App& program);
 void add_drain(CLI::App& program);
 void add_plan(CLI::App& program);
+void add_run(CLI::App& program);
 
 void set_exit_code(int code) noexcept;
 

@@ -14,13 +14,14 @@
 namespace weir::tools {
 namespace {
 
-constexpr std::array commands{add_info, add_machine, add_plan, add_bench, add_drain};
+constexpr std::array commands{add_info, add_machine, add_plan, add_run, add_bench, add_drain};
 int exit_code = 0;
 
 constexpr const char* examples = R"(Examples:
   weir info                        all settings, their values and where they come from
   WEIR_PLAN_BUFFERS=3 weir info    the same with one of them changed
   weir info --json                 for programs
+  weir run -n 16 ./app             an unmodified MPI program
   weir machine mira                a machine: network, ways out, memory, storage
   weir COMMAND --help              what a command can do
 

@@ -21,7 +21,6 @@ namespace {
 
 using Type = SettingInfo::Type;
 
-constexpr std::string_view default_file = "weir.toml";
 constexpr std::array<std::string_view, 2> other_variables{"WEIR_CONFIG", "WEIR_EXPLAIN"};
 
 std::optional<std::size_t> find(std::string_view key) {
@@ -141,9 +140,9 @@ Status ResolvedSettings::Table::set(std::string_view key, std::string text, cons
 }
 
 Status ResolvedSettings::Table::set_from_file() {
-  const char* named = std::getenv("WEIR_CONFIG");
-  if (!named && ::access(default_file.data(), F_OK) != 0) return {};
-  Result<std::vector<FileSetting>> settings = read_settings_file(named ? named : std::string{default_file});
+  const std::string file = settings_file_name();
+  if (file.empty() && !std::getenv("WEIR_CONFIG")) return {};
+  Result<std::vector<FileSetting>> settings = read_settings_file(file);
   if (!settings) return settings.status();
   for (FileSetting& setting : *settings) {
     if (Status status = set(setting.key, std::move(setting.text), setting.origin); !status) return status;

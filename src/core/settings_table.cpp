@@ -69,6 +69,8 @@ const std::vector<SettingInfo> table{
      "when a file is closed: the system has accepted the data, or it is durable", "accepted|durable"},
     {"storage.replace", flag, "yes", "a created file is written under a temporary name and renamed when it is closed"},
     {"drain.keep", flag, "no", "a file that was drained to the file system stays on the nodes too"},
+    {"run.collective", choice, "weir",
+     "who carries out collective accesses of programs under `weir run`: Weir, or the program's MPI library", "weir|mpi"},
     {"storage.fault", text, "", "faults to inject, for tests"},
     {"log", text, "", "what to tell on stderr: a level for all, and for components, such as warn,plan:debug",
      "LEVEL or COMPONENT:LEVEL, separated by commas; levels are off, error, warn, info and debug", 0, any,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <random>
@@ -70,6 +71,10 @@ void ignore_file_size_signal() {
 
 /// Buffers that the first rank of each node has from the beginning: two of the size that is best on local storage.
 constexpr std::uint64_t ready_buffers = 2 << 20;
+
+/// Plans that a context remembers.
+constexpr std::size_t most_plans = 256;
+constexpr std::uint64_t most_plan_bytes = 64 << 20;
 
 double spin_of(const ResolvedSettings& settings) {
   const std::uint64_t spin = settings.number("exchange.spin_us");
@@ -179,6 +184,16 @@ Outcome Context::Impl::enter(Call call, std::uint64_t object, std::uint64_t plan
 
 void Context::Impl::drain() noexcept {
   while (!under_way.empty()) (void)under_way.front()->wait();
+}
+
+void Context::Impl::forget_plans() noexcept {
+  std::uint64_t bytes = 0;
+  for (const auto& [key, plan] : plans) bytes += plan.impl()->plan.list_bytes();
+  while (plans.size() > 1 && (plans.size() > most_plans || bytes > most_plan_bytes)) {
+    const auto oldest = std::ranges::min_element(plans, {}, [](const auto& entry) { return entry.second.impl()->serial; });
+    bytes -= oldest->second.impl()->plan.list_bytes();
+    plans.erase(oldest);
+  }
 }
 
 Arena* Context::Impl::take_arena(std::uint64_t plan_serial) noexcept {

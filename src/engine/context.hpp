@@ -65,6 +65,8 @@ struct Context::Impl {
   /// The same with more to tell.
   const Outcome& agree(Outcome outcome, Call call, std::uint64_t object);
   void drain() noexcept;
+  /// Keeps only the newest plans, so that a program whose pieces are never the same does not fill its memory with them.
+  void forget_plans() noexcept;
   /// For a rank that has no memory for something that the ranks do without meeting: the others, who cannot know, find
   /// out when they wait for it. Nothing can be done together any more.
   Status drop_out() noexcept;

@@ -134,6 +134,7 @@ Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>&
   impl->seconds = now() - start;
   weir.plans.erase(key);
   weir.plans.insert(std::move(entry));
+  weir.forget_plans();
   return begin(std::move(step), settle(arena, *impl, flags), 0);
 }
 

@@ -29,6 +29,8 @@ void Outcome::combine(const Outcome& other) noexcept {
   vote = std::min(vote, other.vote);
   most = std::max(most, other.most);
   flags |= other.flags;
+  nearest = std::min(nearest, other.nearest);
+  farthest = std::max(farthest, other.farthest);
   if (other.call != call && other_call == 0) other_call = other.call;
   if (other.other_call != 0 && other_call == 0) other_call = other.other_call;
   if (other.code != 0 && (code == 0 || other.rank < rank)) {

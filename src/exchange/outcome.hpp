@@ -17,7 +17,9 @@ struct alignas(64) Outcome {
   std::uint64_t vote = 0;     ///< the least of all
   std::uint64_t most = 0;     ///< the most of all
   std::uint64_t flags = 0;    ///< of any
-  std::array<char, 448> message;  ///< of `code`, when there is one; else not set, so that copying costs one line
+  std::uint64_t nearest = 0;  ///< the least of all, as `vote`
+  std::uint64_t farthest = 0; ///< the most of all
+  std::array<char, 440> message;  ///< of `code`, when there is one; else not set, so that copying costs little
   /// A flag: this rank has done what the others must do too, and cannot take it back when they called something else.
   static constexpr std::uint64_t committed = std::uint64_t{1} << 62;
 

@@ -1,0 +1,92 @@
+#include "company.hpp"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <random>
+
+#include "engine/context.hpp"
+
+namespace weir::interpose {
+
+namespace {
+
+std::mutex guard;
+std::vector<std::shared_ptr<Company>> companies;
+
+/// Contexts must be gone when MPI ends. All ranks of a company have the same id, so nobody waits for two at once.
+int end_companies(MPI_Comm /*self*/, int /*key*/, void* /*value*/, void* /*extra*/) {
+  const std::lock_guard lock{guard};
+  std::ranges::sort(companies, {}, &Company::id);
+  for (const auto& company : companies) {
+    if (company->taken) continue;  // a file was left open
+    company->context.reset();
+    PMPI_Comm_free(&company->communicator);
+  }
+  companies.clear();
+  return MPI_SUCCESS;
+}
+
+void end_companies_with_mpi() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    int key = MPI_KEYVAL_INVALID;
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_companies, &key, nullptr);
+    PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
+  });
+}
+
+std::shared_ptr<Company> find_idle(MPI_Comm communicator) {
+  for (const auto& company : companies) {
+    int same = MPI_UNEQUAL;
+    if (company->taken) continue;
+    PMPI_Comm_compare(company->communicator, communicator, &same);
+    if (same == MPI_IDENT || same == MPI_CONGRUENT) return company;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<Company> Company::take(MPI_Comm communicator, std::uint64_t& flags) {
+  end_companies_with_mpi();
+  std::shared_ptr<Company> company;
+  {
+    const std::lock_guard lock{guard};
+    company = find_idle(communicator);
+    if (company) company->taken = true;
+  }
+  const std::uint64_t mine = company ? company->id : 0;
+  std::array<std::uint64_t, 3> any{mine, ~mine, flags};
+  PMPI_Allreduce(MPI_IN_PLACE, any.data(), 3, MPI_UINT64_T, MPI_BOR, communicator);
+  flags = any[2];
+  const bool same = (any[0] & any[1]) == 0;  // no bit is both set and not set somewhere
+  if (company && same) return company;
+  if (company) company->taken = false;
+  company = std::make_shared<Company>();
+  PMPI_Comm_dup(communicator, &company->communicator);
+  if (company->rank() == 0) company->id = std::uint64_t{std::random_device{}()} << 31 | std::random_device{}() >> 1 | 1;
+  PMPI_Bcast(&company->id, 1, MPI_UINT64_T, 0, company->communicator);
+  company->taken = true;
+  const std::lock_guard lock{guard};
+  companies.push_back(company);
+  return company;
+}
+
+Result<Context*> Company::weir() {
+  if (!context) {
+    auto made = Context::make(communicator);
+    if (!made) return made.status();
+    made->impl()->explains = false;  // told for a whole file, when it is closed
+    context = std::move(*made);
+  }
+  return &*context;
+}
+
+int Company::rank() const noexcept {
+  int rank = 0;
+  PMPI_Comm_rank(communicator, &rank);
+  return rank;
+}
+
+}  // namespace weir::interpose

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+#include <weir/weir.hpp>
+
+#include "view.hpp"
+
+namespace weir::interpose {
+
+/// Plans that were made for patterns of pieces, wherever in a file.
+class Patterns {
+ public:
+  /// What this rank brings to an access.
+  struct Part {
+    View::Pattern pattern;  ///< with all else that a plan depends on
+    std::uint64_t bytes = 0;
+    Status problem;  ///< of any rank, comes back on all
+  };
+  /// A step, of a known plan where all ranks have one for their part; else of a new one for `runs`. Collective.
+  template <class Runs>
+  Result<Step> step(File& file, const Part& part, Runs&& runs) {
+    auto repeated = repeat(file, part);
+    if (!repeated) return repeated.status();
+    if (*repeated) return std::move(**repeated);
+    return declare(file, part, runs());
+  }
+
+ private:
+  Result<std::optional<Step>> repeat(File& file, const Part& part);
+  Result<Step> declare(File& file, const Part& part, std::vector<Run> runs);
+
+  struct Known {
+    std::weak_ptr<const Plan::Impl> plan;  // as long as the context keeps it
+    std::uint64_t base = 0;                // from where on it was
+  };
+  std::map<std::uint64_t, Known> known_;
+};
+
+/// The processes that open a file together. An open file has one to itself; the next file opened by the same processes
+/// takes it over, with its plans.
+struct Company {
+  std::uint64_t id = 0;  ///< the same on all ranks
+  MPI_Comm communicator = MPI_COMM_NULL;
+  std::optional<Context> context;  ///< once there was something to move
+  Patterns patterns;
+  bool taken = false;
+
+  /// Finds or makes one. Any rank's `flags` come back on all. Collective over the communicator, an intracommunicator.
+  static std::shared_ptr<Company> take(MPI_Comm communicator, std::uint64_t& flags);
+  /// The context, made when it is first asked for. Collective.
+  Result<Context*> weir();
+  int rank() const noexcept;
+};
+
+}  // namespace weir::interpose

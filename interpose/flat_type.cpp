@@ -1,0 +1,212 @@
+#include "flat_type.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <type_traits>
+
+#include "type_contents.hpp"
+
+namespace weir::interpose {
+
+void FlatType::append(std::int64_t at, std::uint64_t length, std::int64_t stride, std::uint64_t count) {
+  if (length == 0 || count == 0) return;
+  if (count > 1 && stride == static_cast<std::int64_t>(length)) {
+    length *= count;
+    count = 1;
+  }
+  if (!blocks_.empty()) {
+    Block& last = blocks_.back();
+    const auto step = static_cast<std::int64_t>(last.count) * last.stride;
+    if (last.count == 1 && count == 1 && at == last.at + static_cast<std::int64_t>(last.length)) {
+      last.length += length;
+      return;
+    }
+    if (last.count > 1 && length == last.length && at == last.at + step && (count == 1 || stride == last.stride)) {
+      last.count += count;
+      return;
+    }
+  }
+  blocks_.push_back({at, length, stride, count, size()});
+}
+
+void FlatType::repeat(const FlatType& type, std::uint64_t count, std::int64_t stride, std::int64_t at) {
+  if (count == 0 || type.blocks_.empty()) return;
+  const Block& first = type.blocks_[0];
+  const bool single = type.blocks_.size() == 1;
+  if (single && first.count == 1) return append(at + first.at, first.length, stride, count);
+  if (single && stride == static_cast<std::int64_t>(first.count) * first.stride)
+    return append(at + first.at, first.length, first.stride, first.count * count);
+  if (count > 1) blocks_.reserve(blocks_.size() + std::min<std::uint64_t>(count, 1 << 20) * type.blocks_.size());
+  for (std::uint64_t i = 0; i < count; ++i, at += stride)
+    for (const Block& block : type.blocks_) append(at + block.at, block.length, block.stride, block.count);
+}
+
+std::uint64_t FlatType::hash() const noexcept {
+  static_assert(std::has_unique_object_representations_v<Block>);
+  return XXH3_64bits_withSeed(blocks_.data(), blocks_.size() * sizeof(Block), static_cast<std::uint64_t>(extent_));
+}
+
+std::size_t FlatType::find(std::uint64_t bytes) const noexcept {
+  const auto behind =
+      std::partition_point(blocks_.begin(), blocks_.end(), [&](const Block& block) { return block.before <= bytes; });
+  return static_cast<std::size_t>(behind - blocks_.begin()) - 1;
+}
+
+namespace {
+
+/// A predefined type. Only the pairs of a value and an index have a hole: the index is an int at the next multiple of
+/// its size, and what follows it is padding.
+FlatType named(MPI_Datatype type) {
+  FlatType flat;
+  int size = 0;
+  MPI_Aint low = 0, extent = 0;
+  PMPI_Type_size(type, &size);
+  PMPI_Type_get_extent(type, &low, &extent);
+  const auto bytes = static_cast<std::uint64_t>(size);
+  if (size == extent || bytes <= sizeof(int)) {
+    flat.append(0, bytes, 0, 1);
+  } else {
+    const std::uint64_t value = bytes - sizeof(int);
+    flat.append(0, value, 0, 1);
+    flat.append(static_cast<std::int64_t>((value + sizeof(int) - 1) / sizeof(int) * sizeof(int)), sizeof(int), 0, 1);
+  }
+  return flat;
+}
+
+/// An array of blocks of one type, at distances that are given in bytes or, times `unit`, in elements.
+template <class Length, class Place>
+FlatType indexed(const FlatType& inner, std::size_t count, Length length, Place place) {
+  FlatType flat;
+  flat.reserve(count * std::max<std::size_t>(inner.blocks().size(), 1));
+  for (std::size_t i = 0; i < count; ++i)
+    flat.repeat(inner, static_cast<std::uint64_t>(length(i)), inner.extent(), place(i));
+  return flat;
+}
+
+struct Axis {
+  std::int64_t size;      // of the whole array
+  std::int64_t first;     // of the part
+  std::int64_t block;     // elements that follow one another
+  std::int64_t distance;  // from one block to the next
+  std::int64_t elements;  // of the part
+};
+
+/// A part of an array, the axis with neighbouring elements first.
+FlatType part(const FlatType& element, const std::vector<Axis>& axes) {
+  FlatType flat = element;
+  std::int64_t pitch = element.extent();
+  for (const Axis& axis : axes) {
+    const std::int64_t whole = axis.block > 0 ? axis.elements / axis.block : 0;
+    const std::int64_t rest = axis.elements - whole * axis.block;
+    FlatType block, blocks;
+    block.repeat(flat, static_cast<std::uint64_t>(axis.block), pitch, 0);
+    blocks.repeat(block, static_cast<std::uint64_t>(whole), axis.distance * pitch, axis.first * pitch);
+    blocks.repeat(flat, static_cast<std::uint64_t>(rest), pitch, (axis.first + whole * axis.distance) * pitch);
+    flat = std::move(blocks);
+    pitch *= axis.size;
+  }
+  return flat;
+}
+
+FlatType subarray(const FlatType& inner, const std::vector<int>& n) {
+  const auto dimensions = static_cast<std::size_t>(n[0]);
+  const bool c_order = n[1 + 3 * dimensions] == MPI_ORDER_C;
+  std::vector<Axis> axes;
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    const std::size_t d = c_order ? dimensions - 1 - i : i;
+    const int taken = n[1 + dimensions + d];
+    axes.push_back({n[1 + d], n[1 + 2 * dimensions + d], taken, taken, taken});
+  }
+  return part(inner, axes);
+}
+
+Axis distributed(std::int64_t size, int kind, int argument, std::int64_t processes, std::int64_t process) {
+  if (kind == MPI_DISTRIBUTE_NONE) return {size, 0, size, size, size};
+  const bool chosen = argument != MPI_DISTRIBUTE_DFLT_DARG;
+  const std::int64_t even = (size + processes - 1) / processes;
+  const std::int64_t block = chosen ? argument : kind == MPI_DISTRIBUTE_BLOCK ? even : 1;
+  Axis axis{size, process * block, block, block * processes, 0};
+  for (std::int64_t at = axis.first; at < size; at += axis.distance) axis.elements += std::min(block, size - at);
+  return axis;
+}
+
+FlatType darray(const FlatType& inner, const std::vector<int>& n) {
+  const int dimensions = n[2];
+  const auto argument = [&](int which, int d) { return n[static_cast<std::size_t>(3 + which * dimensions + d)]; };
+  const bool c_order = n[static_cast<std::size_t>(3 + 4 * dimensions)] == MPI_ORDER_C;
+  std::vector<Axis> axes(static_cast<std::size_t>(dimensions));
+  std::int64_t rank = n[1];
+  for (int d = dimensions - 1; d >= 0; --d) {  // the grid of processes is row-major whatever the order of the array
+    const std::int64_t processes = argument(3, d);
+    const std::size_t place = static_cast<std::size_t>(c_order ? dimensions - 1 - d : d);
+    axes[place] = distributed(argument(0, d), argument(1, d), argument(2, d), processes, rank % processes);
+    rank /= processes;
+  }
+  return part(inner, axes);
+}
+
+FlatType take_apart(MPI_Datatype type) {
+  TypeContents contents{type};
+  if (contents.is_leaf()) return named(type);
+  const auto& n = contents.integers;
+  const auto& a = contents.addresses;
+  std::vector<FlatType> inner;
+  for (const MPI_Datatype part : contents.types) inner.push_back(FlatType::of(part));
+  const FlatType& first = inner.front();
+  const auto index = [&](std::size_t i) { return std::int64_t{n[i]} * first.extent(); };
+  const auto count = n.empty() ? std::size_t{0} : static_cast<std::size_t>(n[0]);
+  FlatType flat;
+  switch (contents.combiner) {
+    case MPI_COMBINER_CONTIGUOUS: flat.repeat(first, count, first.extent(), 0); break;
+    case MPI_COMBINER_VECTOR:
+    case MPI_COMBINER_HVECTOR: {
+      FlatType block;
+      block.repeat(first, static_cast<std::uint64_t>(n[1]), first.extent(), 0);
+      flat.repeat(block, count, contents.combiner == MPI_COMBINER_VECTOR ? index(2) : a[0], 0);
+      break;
+    }
+    case MPI_COMBINER_INDEXED:
+      return indexed(
+          first, count, [&](auto i) { return n[1 + i]; }, [&](auto i) { return index(1 + count + i); });
+    case MPI_COMBINER_HINDEXED:
+      return indexed(
+          first, count, [&](auto i) { return n[1 + i]; }, [&](auto i) { return a[i]; });
+    case MPI_COMBINER_INDEXED_BLOCK:
+      return indexed(
+          first, count, [&](auto) { return n[1]; }, [&](auto i) { return index(2 + i); });
+    case MPI_COMBINER_HINDEXED_BLOCK:
+      return indexed(
+          first, count, [&](auto) { return n[1]; }, [&](auto i) { return a[i]; });
+    case MPI_COMBINER_STRUCT:
+      for (std::size_t i = 0; i < count; ++i)
+        flat.repeat(inner[i], static_cast<std::uint64_t>(n[1 + i]), inner[i].extent(), a[i]);
+      break;
+    case MPI_COMBINER_SUBARRAY: return subarray(first, n);
+    case MPI_COMBINER_DARRAY: return darray(first, n);
+    case MPI_COMBINER_DUP:
+    case MPI_COMBINER_RESIZED: return first;
+    default: throw std::invalid_argument{"a datatype was made in a way that is not known here"};
+  }
+  return flat;
+}
+
+}  // namespace
+
+FlatType FlatType::byte() {
+  FlatType flat;
+  flat.append(0, 1, 0, 1);
+  flat.extent_ = 1;
+  return flat;
+}
+
+FlatType FlatType::of(MPI_Datatype type) {
+  FlatType flat = take_apart(type);
+  MPI_Aint low = 0, extent = 0;
+  PMPI_Type_get_extent(type, &low, &extent);
+  flat.extent_ = extent;
+  return flat;
+}
+
+}  // namespace weir::interpose

@@ -1,0 +1,88 @@
+#include "policy.hpp"
+
+#include <array>
+#include <string_view>
+
+#include "core/errors.hpp"
+#include "core/settings.hpp"
+#include "core/settings_file.hpp"
+
+namespace weir::interpose {
+
+namespace {
+
+/// Hints that users set for other implementations, and the settings that they stand for.
+struct Hint {
+  const char* name;
+  const char* setting;
+};
+constexpr std::array hints{
+    Hint{"cb_nodes", "plan.aggregators"},
+    Hint{"cb_buffer_size", "plan.buffer_size"},
+    Hint{"striping_unit", "plan.alignment"},
+};
+/// Hints by which a program says that it wants no collective buffering.
+struct Switch {
+  const char* name;
+  std::string_view off;
+};
+constexpr std::array switches{Switch{"romio_cb_write", "disable"}, Switch{"romio_cb_read", "disable"},
+                              Switch{"collective_buffering", "false"}};
+
+std::string hint(MPI_Info info, const char* name) {
+  char text[MPI_MAX_INFO_VAL + 1] = {};
+  int found = 0;
+  if (info != MPI_INFO_NULL) PMPI_Info_get(info, name, MPI_MAX_INFO_VAL, text, &found);
+  return found ? text : "";
+}
+
+Status take_rules(const std::string& path, Settings& settings) {
+  const std::string name = settings_file_name();
+  if (name.empty()) return {};
+  auto rules = read_file_rules(name);
+  if (!rules) return rules.status();
+  for (const FileRule& rule : *rules) {
+    if (!rule.matches(path)) continue;
+    for (const FileSetting& setting : rule.settings) {
+      if (Result<ResolvedSettings> checked = ResolvedSettings{}.with({{setting.key, setting.text}}); !checked)
+        return problem(Code::settings, setting.origin + ": " + checked.status().message());
+      settings[setting.key] = setting.text;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Policy Policy::of(const std::string& path, MPI_Info info) {
+  Policy policy;
+  auto resolved = ResolvedSettings::resolve();
+  if (!resolved) return {{}, "settings cannot be used", resolved.status()};
+  for (const Hint& known : hints)
+    if (const std::string text = hint(info, known.name); !text.empty() && text != "0")
+      if (resolved->with({{known.setting, text}})) policy.settings[known.setting] = text;
+  for (const Switch& known : switches)
+    if (hint(info, known.name) == known.off)
+      policy.refusal = std::string{"hint "} + known.name + " is " + std::string{known.off};
+  policy.problem = take_rules(path, policy.settings);
+  if (policy.problem.ok())
+    if (resolved = resolved->with(policy.settings); !resolved) policy.problem = resolved.status();
+  if (!policy.problem.ok())
+    policy.refusal = "settings cannot be used";
+  else if (resolved->text("run.collective") == "mpi")
+    policy.refusal = "run.collective is mpi";
+  else if (resolved->text("storage.kind") != "posix")
+    policy.refusal = "storage.kind is not posix";
+  else if (resolved->text("plan.files") != "shared")
+    policy.refusal = "sub-files are only for programs that use Weir themselves";
+  return policy;
+}
+
+void report_hints(const Settings& settings, const std::string& refusal, MPI_Info info) {
+  PMPI_Info_set(info, "weir", refusal.empty() ? "collective" : refusal.c_str());
+  for (const Hint& known : hints)
+    if (const auto found = settings.find(known.setting); refusal.empty() && found != settings.end())
+      PMPI_Info_set(info, known.name, found->second.c_str());
+}
+
+}  // namespace weir::interpose

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <weir/settings.hpp>
+#include <weir/status.hpp>
+
+namespace weir::interpose {
+
+/// What settings and hints say about a file.
+struct Policy {
+  Settings settings;    ///< for Weir
+  std::string refusal;  ///< why its collective accesses are left to the MPI library, if so
+  Status problem;       ///< settings that cannot be used
+
+  /// Hints of the program, overridden by what the settings file says about files of this name.
+  static Policy of(const std::string& path, MPI_Info info);
+};
+
+/// Adds to a file's hints what became of them.
+void report_hints(const Settings& settings, const std::string& refusal, MPI_Info info);
+
+}  // namespace weir::interpose

@@ -1,0 +1,10 @@
+#pragma once
+
+namespace weir::interpose {
+
+/// Whether any program or library that is loaded, except the MPI library itself, calls functions of shared file
+/// pointers. Only then must the MPI library know of every view at once: those functions may be called by one rank
+/// alone, and telling it needs all.
+bool uses_shared_pointers() noexcept;
+
+}  // namespace weir::interpose

@@ -1,0 +1,122 @@
+#include "shown_view.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <string_view>
+#include <vector>
+
+#include "real.hpp"
+
+namespace weir::interpose {
+
+namespace {
+
+struct Envelope {
+  int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
+  explicit Envelope(MPI_Datatype type) { PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner); }
+  [[nodiscard]] bool named() const noexcept { return combiner == MPI_COMBINER_NAMED; }
+  /// A copy takes as long as finding out about its pieces.
+  [[nodiscard]] bool large() const noexcept { return integers > 1000; }
+};
+
+MPI_Datatype copy_of(MPI_Datatype type) {
+  MPI_Datatype copy = type;
+  if (type != MPI_DATATYPE_NULL && !Envelope{type}.named()) PMPI_Type_dup(type, &copy);
+  return copy;
+}
+
+void free_copy(MPI_Datatype& type) {
+  if (type != MPI_DATATYPE_NULL && !Envelope{type}.named()) PMPI_Type_free(&type);
+}
+
+/// A type with the same pieces and extent.
+MPI_Datatype like(const FlatType& flat) {
+  std::vector<int> lengths;
+  std::vector<MPI_Aint> places;
+  for (const Block& block : flat.blocks())
+    for (std::uint64_t i = 0; i < block.count; ++i) {
+      std::uint64_t rest = block.length;
+      MPI_Aint at = block.at + static_cast<std::int64_t>(i) * block.stride;
+      for (int part = 0; rest > 0; rest -= static_cast<std::uint64_t>(part), at += part) {
+        part = static_cast<int>(std::min<std::uint64_t>(rest, 1 << 30));
+        lengths.push_back(part);
+        places.push_back(at);
+      }
+    }
+  MPI_Datatype pieces = MPI_DATATYPE_NULL, type = MPI_DATATYPE_NULL;
+  PMPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), places.data(), MPI_BYTE, &pieces);
+  PMPI_Type_create_resized(pieces, 0, flat.extent(), &type);
+  PMPI_Type_commit(&type);
+  PMPI_Type_free(&pieces);
+  return type;
+}
+
+}  // namespace
+
+ShownView::~ShownView() { forget(); }
+
+void ShownView::forget() noexcept {
+  free_copy(element_);
+  free_copy(type_);
+}
+
+void ShownView::set(MPI_Offset displacement, MPI_Datatype element, MPI_Datatype type, const char* representation) {
+  MPI_Count size = 1;
+  PMPI_Type_size_x(element, &size);
+  forget();
+  displacement_ = displacement;
+  element_ = copy_of(element);
+  type_ = Envelope{type}.large() ? MPI_DATATYPE_NULL : copy_of(type);
+  native_ = std::string_view{representation} == "native";
+  pending_ = true;
+  alone_knows_ = false;
+  problem_.clear();
+  try {
+    pieces_ = View{static_cast<std::uint64_t>(displacement), static_cast<std::uint64_t>(size), FlatType::of(type)};
+  } catch (const std::exception& reason) {
+    problem_ = reason.what();
+  }
+}
+
+MPI_Datatype ShownView::type() const {
+  if (type_ == MPI_DATATYPE_NULL) type_ = like(pieces_.tile());
+  return type_;
+}
+
+void ShownView::get(MPI_Offset* displacement, MPI_Datatype* element, MPI_Datatype* type, char* representation) const {
+  *displacement = displacement_;
+  *element = copy_of(element_);
+  *type = copy_of(this->type());
+  std::strcpy(representation, "native");
+}
+
+int ShownView::tell(MPI_File handle) const {
+  return pass(real().set_view, handle, displacement_, element_, type(), "native", MPI_INFO_NULL);
+}
+
+int ShownView::tell_all(MPI_File handle) {
+  if (!pending_) return MPI_SUCCESS;
+  pending_ = false;
+  return tell(handle);
+}
+
+int ShownView::alone(MPI_File handle, const std::string& path, int mode, MPI_File& result) {
+  result = handle;
+  if (!pending_) return MPI_SUCCESS;
+  int code = MPI_SUCCESS;
+  if (alone_ == MPI_FILE_NULL) {
+    const int plain = mode & (MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR);
+    code = pass(real().open, MPI_COMM_SELF, path.c_str(), plain, MPI_INFO_NULL, &alone_);
+  }
+  if (code == MPI_SUCCESS && !alone_knows_) code = tell(alone_);
+  alone_knows_ = code == MPI_SUCCESS;
+  result = alone_;
+  return code;
+}
+
+void ShownView::close_alone() noexcept {
+  if (alone_ != MPI_FILE_NULL) pass(real().close, &alone_);
+}
+
+}  // namespace weir::interpose

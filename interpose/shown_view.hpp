@@ -1,0 +1,56 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+
+#include "view.hpp"
+
+namespace weir::interpose {
+
+/// The view of a file as the program set it, and how far the MPI library has been told.
+///
+/// Telling it costs as much as some whole accesses, and most programs never have it move data through the view. So it
+/// is told when there is a need: for what all ranks do together by `tell_all`, for what one rank does alone by a handle
+/// that only this rank has.
+class ShownView {
+ public:
+  ShownView() = default;
+  ShownView(const ShownView&) = delete;
+  ShownView& operator=(const ShownView&) = delete;
+  ~ShownView();
+
+  void set(MPI_Offset displacement, MPI_Datatype element, MPI_Datatype type, const char* representation);
+  /// The MPI library has been told by the program itself.
+  void told() noexcept { pending_ = false; }
+  [[nodiscard]] bool pending() const noexcept { return pending_; }
+
+  /// Why this rank cannot use it; empty when it can.
+  [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
+  [[nodiscard]] const View& pieces() const noexcept { return pieces_; }
+  [[nodiscard]] bool native() const noexcept { return native_; }
+
+  /// As MPI_File_get_view wants it.
+  void get(MPI_Offset* displacement, MPI_Datatype* element, MPI_Datatype* type, char* representation) const;
+  /// Tells the MPI library. Collective over the ranks of the handle.
+  int tell_all(MPI_File handle);
+  /// A handle for what this rank does alone: the file's own where that knows of the view, else one with the same file.
+  int alone(MPI_File handle, const std::string& path, int mode, MPI_File& result);
+  void close_alone() noexcept;
+
+ private:
+  [[nodiscard]] MPI_Datatype type() const;
+  int tell(MPI_File handle) const;
+  void forget() noexcept;
+
+  MPI_Offset displacement_ = 0;
+  MPI_Datatype element_ = MPI_BYTE;
+  mutable MPI_Datatype type_ = MPI_BYTE;  // a large one only when it is needed
+  View pieces_;
+  std::string problem_;
+  bool native_ = true, pending_ = false;
+  MPI_File alone_ = MPI_FILE_NULL;
+  bool alone_knows_ = false;
+};
+
+}  // namespace weir::interpose

@@ -1,0 +1,55 @@
+#include "tally.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <string_view>
+
+#include "core/units.hpp"
+
+namespace weir::interpose {
+
+bool Tally::wanted() noexcept {
+  static const bool wanted = [] {
+    const char* text = std::getenv("WEIR_EXPLAIN");
+    return text && *text && std::string_view{text} != "0";
+  }();
+  return wanted;
+}
+
+void Tally::taken(const char* call, const Step& step, double seconds, double pack_s) {
+  if (!wanted()) return;
+  Kind& kind = taken_[call];
+  ++kind.calls;
+  kind.seconds += seconds;
+  const Report report = step.report();
+  sum_.bytes += report.bytes;
+  sum_.stored_bytes += report.stored_bytes;
+  sum_.storage_calls += report.storage_calls;
+  sum_.copy_s += report.copy_s;
+  sum_.storage_s += report.storage_s;
+  sum_.wait_s += report.wait_s;
+  pack_s_ += pack_s;
+  plan_ = step.explain();
+}
+
+std::string Tally::text(const std::string& path, const std::string& refusal) const {
+  std::string text = fmt::format("weir: '{}'\n", path);
+  if (!refusal.empty()) text += fmt::format("  nothing taken over: {}\n", refusal);
+  for (const auto& [call, kind] : taken_)
+    text += fmt::format("  taken over: {} MPI_File_{}, {}\n", kind.calls, call, format_seconds(kind.seconds));
+  for (const auto& [what, calls] : passed_)
+    text += fmt::format("  passed through: {} MPI_File_{}: {}\n", calls, what.first, what.second);
+  if (taken_.empty()) return text;
+  text += fmt::format(
+      "  on rank 0: {} moved, {} between storage and buffers in {} calls; {} packing, {} copying, {} storage, {} "
+      "waiting\n",
+      format_bytes(sum_.bytes), format_bytes(sum_.stored_bytes), sum_.storage_calls, format_seconds(pack_s_),
+      format_seconds(sum_.copy_s), format_seconds(sum_.storage_s), format_seconds(sum_.wait_s));
+  text += "  last plan: ";
+  for (const char c : plan_) text += c == '\n' ? std::string{"\n  "} : std::string{c};
+  text.resize(text.find_last_not_of(" \n") + 1);
+  return text + '\n';
+}
+
+}  // namespace weir::interpose

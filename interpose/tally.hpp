@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <weir/weir.hpp>
+
+namespace weir::interpose {
+
+/// What was done with the calls on a file, for WEIR_EXPLAIN.
+class Tally {
+ public:
+  /// Whether anybody wants to know.
+  static bool wanted() noexcept;
+
+  void passed(const char* call, const char* reason) {
+    if (call && wanted()) ++passed_[{call, reason}];
+  }
+  void taken(const char* call, const Step& step, double seconds, double pack_s);
+  [[nodiscard]] std::string text(const std::string& path, const std::string& refusal) const;
+
+ private:
+  struct Kind {
+    std::uint64_t calls = 0;
+    double seconds = 0;
+  };
+  std::map<std::string, Kind> taken_;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> passed_;
+  Report sum_;
+  double pack_s_ = 0;
+  std::uint64_t planned_ = 0;
+  std::string plan_;  // of the last call
+};
+
+}  // namespace weir::interpose

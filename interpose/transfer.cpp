@@ -1,0 +1,132 @@
+#include "transfer.hpp"
+
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <exception>
+
+#include "core/errors.hpp"
+#include "errors.hpp"
+#include "storage/storage_problem.hpp"
+
+namespace weir::interpose {
+
+namespace {
+
+double now() noexcept {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void set_bytes(MPI_Status* status, std::uint64_t bytes) {
+  if (status == MPI_STATUS_IGNORE) return;
+  PMPI_Status_set_elements_x(status, MPI_BYTE, static_cast<MPI_Count>(bytes));
+  PMPI_Status_set_cancelled(status, 0);
+}
+
+}  // namespace
+
+Transfer::Transfer(OpenFile& file, const Access& access) noexcept : file_{file}, way_{access.way}, call_{access.call} {
+  const double start = now();
+  mine_ = attempt("access a file", [&] { return prepare(access); });
+  if (!mine_.ok()) {
+    moved_ = 0;
+    if (own_code_ == MPI_SUCCESS) own_code_ = error_code(mine_);
+  }
+  pack_s_ = now() - start;
+}
+
+Status Transfer::prepare(const Access& access) try {
+  const auto wrong = [&](int code, const char* what) {
+    own_code_ = code;
+    return problem(Code::invalid, [&] { return "cannot access '" + file_.path + "': " + what; });
+  };
+  if (access.count < 0) return wrong(MPI_ERR_COUNT, "the count is negative");
+  if (access.type == MPI_DATATYPE_NULL) return wrong(MPI_ERR_TYPE, "the datatype is MPI_DATATYPE_NULL");
+  if (access.position < 0) return wrong(MPI_ERR_ARG, "the offset is negative");
+  if (const std::string& unusable = file_.view.problem(); !unusable.empty())
+    return wrong(MPI_ERR_UNSUPPORTED_OPERATION, unusable.c_str());
+  memory_ = Memory{access.buffer, static_cast<std::uint64_t>(access.count), access.type};
+  if (memory_.bytes() == 0) return {};
+  const View& view = file_.view.pieces();
+  if (view.empty() || memory_.bytes() % view.element() != 0)
+    return wrong(MPI_ERR_IO, "its datatype is not a whole number of the view's elementary types");
+  before_ = static_cast<std::uint64_t>(access.position) * view.element();
+  moved_ = memory_.bytes();
+  if (way_ == Way::write) memory_.pack();
+  return {};
+} catch (const std::invalid_argument& reason) {
+  return problem(Code::unsupported, [&] { return "cannot access '" + file_.path + "': " + reason.what(); });
+}
+
+MPI_Offset Transfer::elements() const noexcept {
+  return mine_.ok() ? static_cast<MPI_Offset>(memory_.bytes() / file_.view.pieces().element()) : 0;
+}
+
+Result<Step> Transfer::next_step(File& file) const {
+  const View& view = file_.view.pieces();
+  Patterns::Part part{{0, 0}, moved_, mine_};
+  if (moved_ > 0) part.pattern = view.pattern(before_, moved_);
+  const std::array<std::uint64_t, 3> all{part.pattern.hash, file_.circumstances, static_cast<std::uint64_t>(way_)};
+  part.pattern.hash = XXH3_64bits(all.data(), sizeof all);
+  return file_.company->patterns.step(file, part, [&] { return view.runs(before_, moved_); });
+}
+
+Status Transfer::make_step(File& file) {
+  auto step = next_step(file);
+  // Plans of ever larger buffers use up what a file may have: then all ranks open it anew, and it has none.
+  if (step.status().code() == Code::too_many_files || step.status().code() == Code::no_memory) {
+    if (Status closed = file_.close(); !closed.ok()) return closed;
+    if (File* again = file_.weir(way_)) step = next_step(*again);
+  }
+  if (!step) return step.status();
+  step_ = std::move(*step);
+  return way_ == Way::write ? step_->write(0, memory_.data(), moved_) : step_->read(0, memory_.data(), moved_);
+}
+
+bool Transfer::begin() {
+  const double start = now();
+  File* file = file_.weir(way_);
+  if (!file) return false;
+  outcome_ = make_step(*file);
+  seconds_ += now() - start;
+  return true;
+}
+
+void Transfer::start() {
+  const double start = now();
+  if (step_)
+    if (Status started = step_->start(); !started.ok()) outcome_ = started;
+  seconds_ += now() - start;
+}
+
+Status Transfer::read_to_end() {
+  struct stat now {};
+  mine_ = ::stat(file_.path.c_str(), &now) == 0 ? Status{} : storage_problem(errno, "find the size of", file_.path);
+  moved_ = file_.view.pieces().bytes_before(before_, moved_, static_cast<std::uint64_t>(now.st_size));
+  step_.reset();
+  if (Status made = make_step(*file_.reader); !step_) return made;
+  return step_->finish();
+}
+
+int Transfer::finish(MPI_Status* status) {
+  const double start = now();
+  if (step_) {
+    const Status waited = step_->wait();
+    if (outcome_.ok()) outcome_ = waited;
+    if (way_ == Way::read && outcome_.code() == Code::end_of_file) outcome_ = read_to_end();
+  }
+  if (!outcome_.ok()) {
+    set_bytes(status, 0);
+    return own_code_ != MPI_SUCCESS ? file_.fail(own_code_) : file_.fail(outcome_);
+  }
+  if (way_ == Way::read) memory_.unpack(moved_);
+  set_bytes(status, moved_);
+  seconds_ += now() - start;
+  if (step_) file_.tally.taken(call_, *step_, seconds_ + pack_s_, pack_s_);
+  return MPI_SUCCESS;
+}
+
+}  // namespace weir::interpose

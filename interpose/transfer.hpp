@@ -1,0 +1,72 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <optional>
+#include <weir/weir.hpp>
+
+#include "memory.hpp"
+#include "open_file.hpp"
+
+namespace weir::interpose {
+
+/// What a program asks for in one collective access.
+struct Access {
+  Way way;
+  const char* call;     ///< its name, for explanations
+  MPI_Offset position;  ///< in elements of the view
+  void* buffer;
+  MPI_Count count;
+  MPI_Datatype type;
+};
+
+/// One collective access, carried out by Weir. Ranks that cannot take part, such as those with wrong arguments, come to
+/// every meeting and make it an error for all.
+class Transfer {
+ public:
+  /// Local: packs what is to be written.
+  Transfer(OpenFile& file, const Access& access) noexcept;
+
+  /// Makes the step and gives it the data. False when the file cannot be taken over: then nothing has happened.
+  /// Collective.
+  bool begin();
+  /// Without waiting, after `begin`. Collective.
+  void start();
+  /// Waits, unpacks what was read; tells how many bytes were moved. Collective.
+  int finish(MPI_Status* status);
+
+  /// How far the access moves an individual file pointer.
+  [[nodiscard]] MPI_Offset elements() const noexcept;
+
+ private:
+  Status prepare(const Access& access);
+  /// Reads again what lies before the end of the file. Collective.
+  Status read_to_end();
+  Result<Step> next_step(File& file) const;
+  /// Gives the step its data too. Collective.
+  Status make_step(File& file);
+
+  OpenFile& file_;
+  Way way_;
+  const char* call_;
+  Status mine_;                 // what this rank cannot do
+  int own_code_ = MPI_SUCCESS;  // the same, in MPI's terms
+  Status outcome_;
+  Memory memory_;
+  std::uint64_t before_ = 0;  // visible bytes ahead of it
+  std::uint64_t moved_ = 0;
+  std::optional<Step> step_;
+  double seconds_ = 0, pack_s_ = 0;
+};
+
+/// A blocking collective access, by Weir or, when that cannot, by `otherwise`.
+template <class Otherwise>
+int transfer(OpenFile& file, const Access& access, MPI_Status* status, MPI_Offset* pointer, Otherwise&& otherwise) {
+  Transfer transfer{file, access};
+  if (!transfer.begin()) return otherwise();
+  transfer.start();
+  if (pointer) *pointer += transfer.elements();
+  return transfer.finish(status);
+}
+
+}  // namespace weir::interpose

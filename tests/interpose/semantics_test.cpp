@@ -1,0 +1,243 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <fstream>
+
+#include "mpi/world.hpp"
+
+/// What programs may count on besides the bytes, each a case of its own.
+namespace weir::testing {
+namespace {
+
+class Semantics : public World {
+ protected:
+  [[nodiscard]] std::string file(const char* name) const { return directory() + "/" + name; }
+  MPI_File open(const char* name, int mode = MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_Info info = MPI_INFO_NULL,
+                MPI_Comm communicator = MPI_COMM_WORLD) {
+    MPI_File opened = MPI_FILE_NULL;
+    EXPECT_EQ(MPI_File_open(communicator, file(name).c_str(), mode, info, &opened), MPI_SUCCESS);
+    return opened;
+  }
+  [[nodiscard]] std::string contents(const char* name) const {
+    MPI_Barrier(MPI_COMM_WORLD);
+    std::ifstream in{file(name), std::ios::binary};
+    return {std::istreambuf_iterator<char>{in}, {}};
+  }
+  static std::string hint(MPI_File opened, const char* name) {
+    MPI_Info info = MPI_INFO_NULL;
+    char text[MPI_MAX_INFO_VAL + 1] = {};
+    int found = 0;
+    MPI_File_get_info(opened, &info);
+    MPI_Info_get(info, name, MPI_MAX_INFO_VAL, text, &found);
+    MPI_Info_free(&info);
+    return text;
+  }
+};
+
+TEST_F(Semantics, types_beyond_2_GiB_can_be_views) {
+  // A byte for each rank, then 4 GiB that are not touched.
+  MPI_Datatype gib = MPI_DATATYPE_NULL, view = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(1 << 30, MPI_BYTE, &gib);
+  const std::array<int, 2> lengths{1, 4};
+  const std::array<MPI_Aint, 2> places{rank(), 4096};
+  const std::array<MPI_Datatype, 2> types{MPI_BYTE, gib};
+  MPI_Type_create_struct(2, lengths.data(), places.data(), types.data(), &view);
+  MPI_Type_commit(&view);
+  MPI_File opened = open("large");
+  ASSERT_EQ(MPI_File_set_view(opened, 0, MPI_BYTE, view, "native", MPI_INFO_NULL), MPI_SUCCESS);
+  const char mine = static_cast<char>('a' + rank());
+  EXPECT_EQ(MPI_File_write_at_all(opened, 0, &mine, 1, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+  EXPECT_EQ(contents("large"), std::string{"abcdefg"}.substr(0, static_cast<std::size_t>(ranks())));
+  MPI_Type_free(&view);
+  MPI_Type_free(&gib);
+}
+
+TEST_F(Semantics, atomic_mode_can_be_switched_on_and_off) {
+  MPI_File opened = open("atomic");
+  EXPECT_EQ(MPI_File_set_atomicity(opened, 1), MPI_SUCCESS);
+  const int value = 7 + rank();
+  EXPECT_EQ(MPI_File_write_at_all(opened, 4 * rank(), &value, 4, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_set_atomicity(opened, 0), MPI_SUCCESS);
+  int back = 0;
+  EXPECT_EQ(MPI_File_read_at_all(opened, 4 * rank(), &back, 4, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(back, value);
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+}
+
+TEST_F(Semantics, an_access_alone_sees_what_all_have_written_through_the_same_view) {
+  MPI_File opened = open("mixed");
+  MPI_Datatype view = MPI_DATATYPE_NULL;
+  MPI_Type_create_resized(MPI_INT, 0, static_cast<MPI_Aint>(sizeof(int)) * ranks(), &view);
+  MPI_Type_commit(&view);
+  const auto at = static_cast<MPI_Offset>(sizeof(int)) * rank();
+  ASSERT_EQ(MPI_File_set_view(opened, at, MPI_INT, view, "native", MPI_INFO_NULL), MPI_SUCCESS);
+  const std::array<int, 3> mine{rank(), rank() + 100, rank() + 200};
+  EXPECT_EQ(MPI_File_write_all(opened, mine.data(), 3, MPI_INT, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  std::array<int, 3> back{};
+  EXPECT_EQ(MPI_File_read_at(opened, 0, back.data(), 3, MPI_INT, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(back, mine);
+  const int more = 300 + rank();
+  EXPECT_EQ(MPI_File_write(opened, &more, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  MPI_Offset position = 0, byte = 0, displacement = 0;
+  MPI_File_get_position(opened, &position);
+  EXPECT_EQ(position, 4);
+  MPI_File_get_byte_offset(opened, 4, &byte);
+  EXPECT_EQ(byte, at + 4 * static_cast<MPI_Offset>(sizeof(int)) * ranks());
+  MPI_Datatype element = MPI_DATATYPE_NULL, type = MPI_DATATYPE_NULL;
+  char representation[MPI_MAX_DATAREP_STRING] = {};
+  MPI_Aint low = 0, extent = 0;
+  MPI_File_get_view(opened, &displacement, &element, &type, representation);
+  MPI_Type_get_extent(type, &low, &extent);
+  EXPECT_EQ(displacement, at);
+  EXPECT_EQ(extent, static_cast<MPI_Aint>(sizeof(int)) * ranks());
+  EXPECT_STREQ(representation, "native");
+  MPI_Type_free(&type);
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_EQ(MPI_File_seek(opened, -1, MPI_SEEK_CUR), MPI_SUCCESS);
+  int last = 0;
+  EXPECT_EQ(MPI_File_read_all(opened, &last, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(last, more);
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+  MPI_Type_free(&view);
+}
+
+TEST_F(Semantics, a_plan_is_used_again_where_the_pieces_really_are) {
+  // Both views are without holes, but the second begins 4 bytes behind its displacement.
+  MPI_File opened = open("again");
+  MPI_Datatype moved = MPI_DATATYPE_NULL, view = MPI_DATATYPE_NULL;
+  const MPI_Aint place = 4;
+  const int one = 1;
+  MPI_Type_create_hindexed(1, &one, &place, MPI_INT, &moved);
+  MPI_Type_create_resized(moved, 0, sizeof(int), &view);
+  MPI_Type_commit(&view);
+  const int first = rank(), second = 100 + rank();
+  MPI_File_set_view(opened, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+  EXPECT_EQ(MPI_File_write_at_all(opened, rank(), &first, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  const MPI_Offset behind = static_cast<MPI_Offset>(sizeof(int)) * (ranks() - 1);
+  MPI_File_set_view(opened, behind, MPI_INT, view, "native", MPI_INFO_NULL);
+  EXPECT_EQ(MPI_File_write_at_all(opened, rank(), &second, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+  std::string expected;
+  for (int i = 0; i < 2 * ranks(); ++i) {
+    const int value = i < ranks() ? i : 100 + i - ranks();
+    expected.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  EXPECT_EQ(contents("again"), expected);
+  MPI_Type_free(&view);
+  MPI_Type_free(&moved);
+}
+
+TEST_F(Semantics, memory_may_be_given_by_addresses) {
+  std::array<int, 2> first{rank(), 100 + rank()};
+  double second = 0.5 * rank();
+  std::array<MPI_Aint, 2> places{};
+  MPI_Get_address(first.data(), &places[0]);
+  MPI_Get_address(&second, &places[1]);
+  const std::array<int, 2> lengths{2, 1};
+  const std::array<MPI_Datatype, 2> types{MPI_INT, MPI_DOUBLE};
+  MPI_Datatype both = MPI_DATATYPE_NULL;
+  MPI_Type_create_struct(2, lengths.data(), places.data(), types.data(), &both);
+  MPI_Type_commit(&both);
+  MPI_File opened = open("addresses");
+  EXPECT_EQ(MPI_File_write_at_all(opened, 16 * rank(), MPI_BOTTOM, 1, both, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  first = {};
+  second = 0;
+  EXPECT_EQ(MPI_File_read_at_all(opened, 16 * rank(), MPI_BOTTOM, 1, both, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(first, (std::array<int, 2>{rank(), 100 + rank()}));
+  EXPECT_EQ(second, 0.5 * rank());
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+  MPI_Type_free(&both);
+}
+
+TEST_F(Semantics, appended_data_goes_behind_what_is_there) {
+  if (rank() == 0) std::ofstream{file("log")} << "old ";
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File opened = open("log", MPI_MODE_WRONLY | MPI_MODE_APPEND);
+  EXPECT_EQ(MPI_File_write_all(opened, "new", rank() == 0 ? 3 : 0, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+  EXPECT_EQ(contents("log"), "old new");
+}
+
+TEST_F(Semantics, several_files_of_several_communicators_are_open_at_once) {
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank() % 2, 0, &half);
+  MPI_File all = open("all"), again = open("again"),
+           part = open(rank() % 2 == 0 ? "even" : "odd", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, half);
+  int place = 0;
+  MPI_Comm_rank(half, &place);
+  const char mine = static_cast<char>('a' + rank());
+  EXPECT_EQ(MPI_File_write_at_all(part, place, &mine, 1, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_write_at_all_begin(all, rank(), &mine, 1, MPI_BYTE), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_write_at_all(again, ranks() - 1 - rank(), &mine, 1, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_write_at_all_end(all, &mine, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  for (MPI_File* opened : {&part, &again, &all}) EXPECT_EQ(MPI_File_close(opened), MPI_SUCCESS);
+  std::string letters = std::string{"abcdefg"}.substr(0, static_cast<std::size_t>(ranks()));
+  EXPECT_EQ(contents("all"), letters);
+  EXPECT_EQ(contents("again"), std::string(letters.rbegin(), letters.rend()));
+  std::string even;
+  for (std::size_t i = 0; i < letters.size(); i += 2) even += letters[i];
+  EXPECT_EQ(contents("even"), even);
+  MPI_Comm_free(&half);
+}
+
+TEST_F(Semantics, one_rank_may_wait_for_another_between_start_and_end_of_a_non_blocking_access) {
+  MPI_File opened = open("later");
+  const char mine = static_cast<char>('a' + rank());
+  MPI_Request request = MPI_REQUEST_NULL;
+  int token = 0;
+  if (rank() > 0) MPI_Recv(&token, 1, MPI_INT, rank() - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  EXPECT_EQ(MPI_File_iwrite_at_all(opened, rank(), &mine, 1, MPI_BYTE, &request), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  if (rank() + 1 < ranks()) MPI_Send(&token, 1, MPI_INT, rank() + 1, 0, MPI_COMM_WORLD);
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+  EXPECT_EQ(contents("later"), std::string{"abcdefg"}.substr(0, static_cast<std::size_t>(ranks())));
+}
+
+TEST_F(Semantics, a_file_may_have_any_number_of_patterns_of_any_size) {
+  MPI_File opened = open("patterns");
+  for (int bytes = 1; bytes < 3'000'000; bytes += bytes / 4 + 1) {
+    // Each rank has two pieces, so that there is something to aggregate, and no two sizes have the same plan.
+    std::vector<char> mine(static_cast<std::size_t>(bytes), static_cast<char>('a' + rank())), back(mine.size());
+    MPI_Datatype view = MPI_DATATYPE_NULL;
+    MPI_Type_vector(2, (bytes + 1) / 2, (bytes + 1) / 2 * ranks(), MPI_BYTE, &view);
+    MPI_Type_commit(&view);
+    MPI_File_set_view(opened, static_cast<MPI_Offset>((bytes + 1) / 2) * rank(), MPI_BYTE, view, "native",
+                      MPI_INFO_NULL);
+    ASSERT_EQ(MPI_File_write_at_all(opened, 0, mine.data(), bytes, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS) << bytes;
+    ASSERT_EQ(MPI_File_read_at_all(opened, 0, back.data(), bytes, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS) << bytes;
+    ASSERT_EQ(back, mine) << bytes;
+    MPI_Type_free(&view);
+  }
+  EXPECT_EQ(hint(opened, "weir"), "collective");
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+}
+
+TEST_F(Semantics, hints_are_honoured_and_told) {
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "cb_nodes", "1");
+  MPI_Info_set(info, "cb_buffer_size", "8192");
+  MPI_File opened = open("hints", MPI_MODE_CREATE | MPI_MODE_RDWR, info);
+  EXPECT_EQ(hint(opened, "weir"), "collective");
+  EXPECT_EQ(hint(opened, "cb_nodes"), "1");
+  EXPECT_EQ(hint(opened, "cb_buffer_size"), "8192");
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+  MPI_Info_set(info, "romio_cb_write", "disable");
+  opened = open("hints", MPI_MODE_CREATE | MPI_MODE_RDWR, info);
+  EXPECT_EQ(hint(opened, "weir"), "hint romio_cb_write is disable");
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+  MPI_Info_free(&info);
+}
+
+TEST_F(Semantics, a_file_that_cannot_be_opened_is_told_by_all) {
+  MPI_File opened = MPI_FILE_NULL;
+  const int code = MPI_File_open(MPI_COMM_WORLD, file("none/such").c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &opened);
+  int kind = MPI_SUCCESS;
+  MPI_Error_class(code, &kind);
+  EXPECT_EQ(kind, MPI_ERR_NO_SUCH_FILE);
+  EXPECT_EQ(opened, MPI_FILE_NULL);
+}
+
+}  // namespace
+}  // namespace weir::testing

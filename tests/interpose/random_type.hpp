@@ -40,9 +40,6 @@ class RandomType {
   void add(const RandomType& part, std::int64_t count, std::int64_t at);
   void commit();
   static RandomType once(Random& random, const RandomType& inner, std::int64_t unit, Order order);
-  /// Whether MPI_Pack takes the bytes in their order. Open MPI takes pieces that stand in reverse order without a gap
-  /// for one piece.
-  [[nodiscard]] bool packs() const;
   static RandomType array(Random& random, const RandomType& inner);
   static RandomType distributed_array(Random& random, const RandomType& inner);
 

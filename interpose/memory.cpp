@@ -1,29 +1,12 @@
 #include "memory.hpp"
 
 #include <algorithm>
-#include <cstring>
+
+#include "core/copy_pieces.hpp"
 
 namespace weir::interpose {
 
 namespace {
-
-template <std::size_t length>
-void copy_strided(std::byte* to, std::ptrdiff_t to_stride, const std::byte* from, std::ptrdiff_t from_stride,
-                  std::uint64_t count) noexcept {
-  for (std::uint64_t i = 0; i < count; ++i, to += to_stride, from += from_stride) std::memcpy(to, from, length);
-}
-
-/// A copy of a few bytes is only fast where their number is known when this is compiled.
-void copy_pieces(std::byte* to, std::ptrdiff_t to_stride, const std::byte* from, std::ptrdiff_t from_stride,
-                 std::uint64_t length, std::uint64_t count) noexcept {
-  switch (length) {
-    case 4: return copy_strided<4>(to, to_stride, from, from_stride, count);
-    case 8: return copy_strided<8>(to, to_stride, from, from_stride, count);
-    case 16: return copy_strided<16>(to, to_stride, from, from_stride, count);
-    default:
-      for (std::uint64_t i = 0; i < count; ++i, to += to_stride, from += from_stride) std::memcpy(to, from, length);
-  }
-}
 
 /// An address, also from MPI_BOTTOM, which is no place to count from as C++ sees it.
 std::byte* moved(std::byte* base, std::int64_t bytes) noexcept {

@@ -2,6 +2,7 @@
 
 #include <queue>
 
+#include "core/copy_pieces.hpp"
 #include "core/covered.hpp"
 
 namespace weir {
@@ -55,23 +56,6 @@ std::vector<Piece> uncovered(const std::vector<Piece>& sorted) {
     at = until;
   }
   return visible;
-}
-
-template <std::size_t N>
-inline void copy_strided(std::byte* to, std::size_t to_stride, const std::byte* from, std::size_t from_stride,
-                         std::uint64_t count) noexcept {
-  for (std::uint64_t k = 0; k < count; ++k) std::memcpy(to + k * to_stride, from + k * from_stride, N);
-}
-
-inline void copy_pieces(std::byte* to, std::size_t to_stride, const std::byte* from, std::size_t from_stride,
-                        std::uint64_t length, std::uint64_t count) noexcept {
-  switch (length) {
-    case 4: return copy_strided<4>(to, to_stride, from, from_stride, count);
-    case 8: return copy_strided<8>(to, to_stride, from, from_stride, count);
-    case 16: return copy_strided<16>(to, to_stride, from, from_stride, count);
-    default:
-      for (std::uint64_t k = 0; k < count; ++k) std::memcpy(to + k * to_stride, from + k * from_stride, length);
-  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "storage/complete.hpp"
 #include "storage/storage_problem.hpp"
 
 namespace weir {
@@ -13,8 +14,7 @@ Result<std::vector<std::byte>> read_whole(StorageSystem& system, const std::stri
   if (size < 0) return storage_problem(errno, "read", path);
   std::vector<std::byte> content(static_cast<std::size_t>(size));
   Io io{.kind = Io::Kind::read, .data = content.data(), .offset = 0, .length = content.size()};
-  (*opened)->submit(io);
-  while (!io.finished) (*opened)->wait();
+  complete(**opened, io);
   if (io.error != 0) return storage_problem(io.error, "read", path);
   content.resize(io.done);
   return content;
@@ -24,8 +24,7 @@ Status write_whole(StorageSystem& system, const std::string& path, std::span<con
   auto opened = system.open(path, OpenMode::create);
   if (!opened) return opened.status();
   Io io{.kind = Io::Kind::write, .data = const_cast<std::byte*>(content.data()), .offset = 0, .length = content.size()};
-  (*opened)->submit(io);
-  while (!io.finished) (*opened)->wait();
+  complete(**opened, io);
   Status status;
   if (io.error != 0) status = storage_problem(io.error, "write", path);
   if (durable && status.ok())

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "storage/complete.hpp"
+
 namespace weir {
 
 void make_checksums(const std::byte* data, std::uint64_t bytes, std::uint64_t* sums) noexcept {
@@ -50,8 +52,7 @@ int Verifier::check_block(Storage& storage, const Variable& variable, std::uint6
   } else {
     if (verified_[number]) return 0;
     Io io{.kind = Io::Kind::read, .data = scratch_.data(), .offset = at, .length = length};
-    storage.submit(io);
-    while (!io.finished) storage.wait();
+    complete(storage, io);
     if (io.error != 0) return io.error;
     if (io.done < length) return bad = {at, length}, EILSEQ;
   }

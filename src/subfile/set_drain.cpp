@@ -7,18 +7,10 @@
 #include <cstring>
 
 #include "core/errors.hpp"
+#include "storage/complete.hpp"
 #include "storage/storage_problem.hpp"
 
 namespace weir {
-
-namespace {
-
-void complete(Storage& storage, Io& io) noexcept {
-  storage.submit(io);
-  while (!io.finished) storage.wait();
-}
-
-}  // namespace
 
 SetDrain::SetDrain(StorageSystem& system, const SetLookup& lookup, const SubFiles& files, int node,
                    std::uint64_t buffer)

@@ -9,6 +9,7 @@
 
 #include "core/errors.hpp"
 #include "core/units.hpp"
+#include "storage/complete.hpp"
 #include "storage/storage_problem.hpp"
 
 namespace weir {
@@ -22,11 +23,6 @@ struct Mark {
   SubFileMark content;
 };
 static_assert(sizeof(Mark) == SubFileMark::size);
-
-void complete(Storage& storage, Io& io) noexcept {
-  storage.submit(io);
-  while (!io.finished) storage.wait();
-}
 
 int errno_of(Code code) noexcept {
   return code == Code::no_memory ? ENOMEM : EIO;  // only to tell that it failed: the status says more

@@ -1,6 +1,4 @@
-#include <sys/mount.h>
-
-#include "fault/harness.hpp"
+#include "fault/mount_world.hpp"
 #include "limit.hpp"
 
 // Real faults of file systems and limits. Mounts need root and a mount namespace of their own: private_mounts.sh.
@@ -9,27 +7,8 @@ namespace {
 
 constexpr std::uint64_t mib = 1 << 20;
 
-class RealFaults : public FaultWorld {
+class RealFaults : public MountWorld {
  protected:
-  void TearDown() override {
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank() == 0 && mounted_) {
-      EXPECT_EQ(umount2(file("mount").c_str(), MNT_DETACH), 0);
-    }
-    FaultWorld::TearDown();
-  }
-
-  /// A small file system under "mount"; false where the test has to be skipped.
-  bool mount_small(const char* options) {
-    if (!std::getenv("WEIR_TEST_PRIVATE_MOUNTS")) return false;
-    int mounted = 1;
-    if (rank() == 0) {
-      std::filesystem::create_directory(file("mount"));
-      mounted = mount("weir-test", file("mount").c_str(), "tmpfs", 0, options) == 0;
-    }
-    MPI_Bcast(&mounted, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    return mounted_ = mounted != 0;
-  }
   void remount(unsigned long flags) const {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank() == 0) {
@@ -47,11 +26,6 @@ class RealFaults : public FaultWorld {
 
   std::string write_through(const Settings& settings);
   static void expect_said(const std::string& explanation, const std::string& words);
-
-  static constexpr const char* why_skipped = "needs root and mounts of its own (unshare -m, see private_mounts.sh)";
-
- private:
-  bool mounted_ = false;
 };
 
 Settings settings_of(const char* mode, const char* per_node = "0") {

@@ -1,8 +1,6 @@
-#include <sys/mount.h>
-
 #include <fstream>
 
-#include "fault/harness.hpp"
+#include "fault/mount_world.hpp"
 
 /// What programs are told when storage fails under a collective access: the same class on every rank, in bounded time.
 namespace weir::testing {
@@ -13,30 +11,15 @@ constexpr std::uint64_t mib = 1 << 20;
 int handled = 0;  // errors that the program's own handler was given
 void handle(MPI_File*, int*, ...) { ++handled; }
 
-class FaultsThroughMpi : public FaultWorld {
+class FaultsThroughMpi : public MountWorld {
  protected:
   void SetUp() override {
-    FaultWorld::SetUp();
+    MountWorld::SetUp();
     MPI_File_create_errhandler(handle, &handler_);
   }
   void TearDown() override {
     MPI_Errhandler_free(&handler_);
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank() == 0 && mounted_) {
-      EXPECT_EQ(umount2(file("mount").c_str(), MNT_DETACH), 0);
-    }
-    FaultWorld::TearDown();
-  }
-
-  bool mount_small(const char* options) {
-    if (!std::getenv("WEIR_TEST_PRIVATE_MOUNTS")) return false;
-    int mounted = 1;
-    if (rank() == 0) {
-      std::filesystem::create_directory(file("mount"));
-      mounted = mount("weir-test", file("mount").c_str(), "tmpfs", 0, options) == 0;
-    }
-    MPI_Bcast(&mounted, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    return mounted_ = mounted != 0;
+    MountWorld::TearDown();
   }
 
   /// From now on, files that are opened have this fault and a plan of small rounds.
@@ -92,11 +75,10 @@ class FaultsThroughMpi : public FaultWorld {
 
  private:
   MPI_Errhandler handler_ = MPI_ERRHANDLER_NULL;
-  bool mounted_ = false;
 };
 
 TEST_F(FaultsThroughMpi, a_disk_that_fills_has_the_same_class_on_every_rank) {
-  if (!mount_small("size=10m")) GTEST_SKIP() << "needs root and mounts of its own (see private_mounts.sh)";
+  if (!mount_small("size=10m")) GTEST_SKIP() << why_skipped;
   Watchdog::watch("full disk");
   MPI_File opened = open("mount/data");
   const std::vector<char> large(16 * mib / static_cast<std::uint64_t>(ranks()), 'x');

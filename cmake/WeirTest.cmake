@@ -58,10 +58,7 @@ function(weir_mpi_run name)
   endforeach()
 endfunction()
 
-set(weir_test_options -Wall -Wextra)
-if(WEIR_SANITIZE)
-  list(APPEND weir_test_options -O0)  # compiling costs more than running
-endif()
+set(weir_test_options -Wall -Wextra -O0 -g1)  # compiling costs more than running
 
 set(CMAKE_POSITION_INDEPENDENT_CODE OFF)  # programs and weir_mpi_main share precompiled headers
 add_library(weir_mpi_main STATIC ${PROJECT_SOURCE_DIR}/tests/mpi/main.cpp)

@@ -23,25 +23,25 @@ std::string three_digits(double value) {
   return text;
 }
 
-struct Unit {
+struct Suffix {
   std::string_view name;
   std::uint64_t bytes;
 };
-constexpr std::array units{
-    Unit{"", 1},
-    Unit{"b", 1},
-    Unit{"k", 1ull << 10},
-    Unit{"kib", 1ull << 10},
-    Unit{"kb", 1'000ull},
-    Unit{"m", 1ull << 20},
-    Unit{"mib", 1ull << 20},
-    Unit{"mb", 1'000'000ull},
-    Unit{"g", 1ull << 30},
-    Unit{"gib", 1ull << 30},
-    Unit{"gb", 1'000'000'000ull},
-    Unit{"t", 1ull << 40},
-    Unit{"tib", 1ull << 40},
-    Unit{"tb", 1'000'000'000'000ull},
+constexpr std::array suffixes{
+    Suffix{"", 1},
+    Suffix{"b", 1},
+    Suffix{"k", 1ull << 10},
+    Suffix{"kib", 1ull << 10},
+    Suffix{"kb", 1'000ull},
+    Suffix{"m", 1ull << 20},
+    Suffix{"mib", 1ull << 20},
+    Suffix{"mb", 1'000'000ull},
+    Suffix{"g", 1ull << 30},
+    Suffix{"gib", 1ull << 30},
+    Suffix{"gb", 1'000'000'000ull},
+    Suffix{"t", 1ull << 40},
+    Suffix{"tib", 1ull << 40},
+    Suffix{"tb", 1'000'000'000'000ull},
 };
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -83,8 +83,8 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   while (at != end && *at == ' ') ++at;
   std::string name{at, end};
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-  const auto unit = std::ranges::find(units, name, &Unit::name);
-  if (unit == units.end() || (has_fraction && unit->bytes == 1)) return {};
+  const auto unit = std::ranges::find(suffixes, name, &Suffix::name);
+  if (unit == suffixes.end() || (has_fraction && unit->bytes == 1)) return {};
 
   std::uint64_t bytes = 0;
   if (__builtin_mul_overflow(whole, unit->bytes, &bytes)) return {};

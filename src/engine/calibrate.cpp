@@ -15,7 +15,7 @@
 namespace weir {
 namespace {
 
-constexpr const char* action = "calibrate";
+constexpr const char* calibrating = "calibrate";
 constexpr std::uint64_t message_bytes = std::uint64_t{4} << 20;
 
 /// One thing to measure, the same list on all ranks; those who measured it have samples.
@@ -53,11 +53,11 @@ class Calibrator {
     messages_between_nodes();
     for (const Bank& bank : banks_) {
       tell("bank " + bank.name);
-      if (measures_alone()) keep(attempt(action, [&] { return bank.path.empty() ? memory(bank) : directory(bank); }));
+      if (measures_alone()) keep(attempt(calibrating, [&] { return bank.path.empty() ? memory(bank) : directory(bank); }));
       meet();
     }
     tell("storage " + options_.storage);
-    if (measures_alone()) keep(attempt(action, [&] { return storage(); }));
+    if (measures_alone()) keep(attempt(calibrating, [&] { return storage(); }));
     meet();
   }
 
@@ -181,23 +181,17 @@ class Calibrator {
   std::size_t told_ = 0;
 };
 
-Status agreed_on(Team& team, const Status& mine) {
-  Outcome outcome;
-  outcome.fail(mine, team.rank());
-  return status_of(team.agree(outcome));
-}
-
 }  // namespace
 
 Result<Calibrated> calibrate(Team& team, const JoinedNodes& nodes, const CalibrateOptions& options) {
   std::optional<Calibrator> calibrator;
-  const Status ready = attempt(action, [&]() -> Status {
+  const Status ready = attempt(calibrating, [&]() -> Status {
     if (!(options.seconds > 0))
       return problem(Code::invalid, "cannot calibrate in no time", "give it more than 0 seconds");
     calibrator.emplace(team, nodes, options);
     return {};
   });
-  if (Status status = agreed_on(team, ready); !status.ok()) return status;
+  if (Status status = team.agreed(ready); !status.ok()) return status;
   calibrator->run();
   Calibrated done;
   done.calibration = calibrator->result();
@@ -226,7 +220,7 @@ Result<StoredCalibration> load_calibration(Team& team, const JoinedNodes& nodes,
   text.resize(size);
   MPI_Bcast(text.data(), static_cast<int>(size), MPI_CHAR, 0, team.communicator());
   auto loaded = parse_calibration(text, key);
-  if (Status status = agreed_on(team, loaded.status()); !status.ok()) return status;
+  if (Status status = team.agreed(loaded.status()); !status.ok()) return status;
   found.calibration = std::move(*loaded);
   return found;
 }

@@ -28,12 +28,6 @@ class Leaders {
   MPI_Comm communicator_ = MPI_COMM_NULL;
 };
 
-Status agreed_on(Team& team, const Status& mine) {
-  Outcome outcome;
-  outcome.fail(mine, team.rank());
-  return status_of(team.agree(outcome));
-}
-
 /// On rank 0 what every node sent, one after another, and where each begins.
 struct Gathered {
   std::vector<std::byte> bytes;
@@ -54,7 +48,7 @@ Result<Gathered> gather(Team& team, MPI_Comm leaders, const std::vector<std::byt
     }
     return {};
   });
-  if (Status status = agreed_on(team, ready); !status.ok()) return status;
+  if (Status status = team.agreed(ready); !status.ok()) return status;
   const int size = static_cast<int>(mine.size());
   if (team.leader()) MPI_Gather(&size, 1, MPI_INT, all.sizes.data(), 1, MPI_INT, 0, leaders);
   ready = attempt(action, [&]() -> Status {
@@ -68,7 +62,7 @@ Result<Gathered> gather(Team& team, MPI_Comm leaders, const std::vector<std::byt
     all.bytes.resize(total);
     return {};
   });
-  if (Status status = agreed_on(team, ready); !status.ok()) return status;
+  if (Status status = team.agreed(ready); !status.ok()) return status;
   if (team.leader())
     MPI_Gatherv(mine.data(), size, MPI_BYTE, all.bytes.data(), all.sizes.data(), all.starts.data(), MPI_BYTE, 0,
                 leaders);
@@ -111,11 +105,11 @@ Result<JoinedNodes> detect_nodes(Team& team, const DetectOptions& options) {
     if (facts) store(mine, *facts);
     return facts.status();
   });
-  if (status = agreed_on(team, status); !status.ok()) return status;
+  if (status = team.agreed(status); !status.ok()) return status;
   auto all = gather(team, leaders.communicator(), mine.data());
   if (!all) return all.status();
   status = attempt(action, [&] { return team.rank() == 0 ? join_gathered(*all, joined) : Status{}; });
-  if (status = agreed_on(team, status); !status.ok()) return status;
+  if (status = team.agreed(status); !status.ok()) return status;
 
   std::uint64_t size = joined.data().size();
   MPI_Bcast(&size, 1, MPI_UINT64_T, 0, team.communicator());
@@ -126,14 +120,14 @@ Result<JoinedNodes> detect_nodes(Team& team, const DetectOptions& options) {
     bytes.resize(size);
     return {};
   });
-  if (status = agreed_on(team, status); !status.ok()) return status;
+  if (status = team.agreed(status); !status.ok()) return status;
   MPI_Bcast(bytes.data(), static_cast<int>(size), MPI_BYTE, 0, team.communicator());
   status = attempt(action, [&]() -> Status {
     Reader reader{bytes};
     nodes = load_joined_nodes(reader);
     return reader.ok() ? Status{} : problem(Code::internal, "cannot detect the machine: it arrived incomplete");
   });
-  if (status = agreed_on(team, status); !status.ok()) return status;
+  if (status = team.agreed(status); !status.ok()) return status;
   return nodes;
 }
 
@@ -145,7 +139,7 @@ Result<Machine> detect_machine(Team& team, const DetectOptions& options) {
     machine = machine_of(*nodes, most_ranks_on_a_node(team));
     return {};
   });
-  if (Status all = agreed_on(team, status); !all.ok()) return all;
+  if (Status all = team.agreed(status); !all.ok()) return all;
   return machine;
 }
 

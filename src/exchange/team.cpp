@@ -244,6 +244,12 @@ void Team::wait_for_result() noexcept {
   }
 }
 
+Status Team::agreed(const Status& mine) noexcept {
+  Outcome outcome;
+  outcome.fail(mine, rank_);
+  return status_of(agree(outcome));
+}
+
 const Outcome& Team::agree(const Outcome& mine) noexcept {
   arrive(mine);
   wait_for_result();

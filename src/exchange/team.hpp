@@ -69,6 +69,8 @@ class Team {
   void wait_for_result() noexcept;
   /// arrive, wait, result.
   const Outcome& agree(const Outcome& mine) noexcept;
+  /// The first problem of all the ranks'.
+  Status agreed(const Status& mine) noexcept;
   /// The same, and rank 0 does something when all others have arrived and before anybody leaves; it may change the
   /// outcome of all.
   template <class Action>

@@ -8,11 +8,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "core/errors.hpp"
 #include "core/paths.hpp"
 #include "machine/calibration.hpp"
+#include "machine/toml_text.hpp"
 
 namespace weir {
 namespace {
@@ -20,12 +20,6 @@ namespace {
 constexpr std::array unit_names{"B", "s", "B/s"};
 constexpr std::string_view heading = "# Made by Weir's calibration; can be removed at any time.\n";
 constexpr const char* remedy = "it is not used; calibrate again, or remove it";
-
-std::string toml_text(std::string_view text) {
-  std::ostringstream out;
-  out << toml::value<std::string>{std::string{text}};
-  return out.str();
-}
 
 std::string checksum_line(std::string_view body) {
   return fmt::format("checksum = \"{:016x}\"\n", XXH3_64bits(body.data(), body.size()));

@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-constexpr int most = std::numeric_limits<int>::max();
+constexpr int most_whole = std::numeric_limits<int>::max();
 
 std::string_view type_name(const toml::node& node) {
   switch (node.type()) {
@@ -62,9 +62,9 @@ std::string DescriptionTable::text(std::string_view key, Need need) {
 int DescriptionTable::entry(const toml::node& node, std::string_view key, int least) {
   const auto* number = node.as_integer();
   if (!number) return wrong_type(node, key, "whole numbers"), least;
-  if (number->get() >= least && number->get() <= most) return static_cast<int>(number->get());
+  if (number->get() >= least && number->get() <= most_whole) return static_cast<int>(number->get());
   tell(node.source(), fmt::format("{} for '{}' in {}", number->get(), key, name_),
-       fmt::format("write a whole number from {} to {}", least, most));
+       fmt::format("write a whole number from {} to {}", least, most_whole));
   return least;
 }
 

@@ -2,26 +2,10 @@
 #include <fmt/ranges.h>
 
 #include "machine/description.hpp"
+#include "machine/toml_text.hpp"
 
 namespace weir {
 namespace {
-
-/// A basic string of TOML.
-std::string toml_text(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\')
-      result += {'\\', c};
-    else if (c == '\n')
-      result += "\\n";
-    else if (byte < 0x20 || byte == 0x7f)
-      result += fmt::format("\\u{:04X}", byte);
-    else
-      result += c;
-  }
-  return result + '"';
-}
 
 std::string key_of(std::string_view name) {
   const auto bare = [](char c) {

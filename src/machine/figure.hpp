@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,9 @@ struct Figure {
   [[nodiscard]] bool known() const noexcept { return value > 0; }
   bool operator==(const Figure&) const = default;
 };
+
+/// Stands for a bandwidth that nothing limits.
+inline constexpr double unlimited = std::numeric_limits<double>::infinity();
 
 using Capacity = Figure<Unit::bytes>;
 using Latency = Figure<Unit::seconds>;

@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::array persistency_names{"none", "process", "job", "permanent"};
 constexpr std::array scope_names{"process", "node", "network"};
-constexpr double unlimited = std::numeric_limits<double>::infinity();
 
 template <class Enum, std::size_t count>
 std::optional<Enum> parse(std::string_view text, const std::array<const char*, count>& names) noexcept {

@@ -17,7 +17,7 @@
 namespace weir {
 namespace {
 
-constexpr std::string_view blanks = " \t\r";
+constexpr std::string_view blanks_in_line = " \t\r";
 constexpr std::array keys{"SwitchName", "Nodes", "Switches", "LinkSpeed"};
 
 struct Switch {
@@ -46,7 +46,7 @@ class SlurmReader {
       ++number;
       if (joined.empty()) first = number;
       line = line.substr(0, line.find('#'));
-      line = line.substr(0, line.find_last_not_of(blanks) + 1);
+      line = line.substr(0, line.find_last_not_of(blanks_in_line) + 1);
       if (line.ends_with('\\')) {
         joined += std::string{line.substr(0, line.size() - 1)} + ' ';
         continue;
@@ -100,9 +100,9 @@ class SlurmReader {
     Switch found;
     found.line = number;
     std::vector<std::string_view> given;
-    for (std::size_t at = line.find_first_not_of(blanks); at != std::string_view::npos;
-         at = line.find_first_not_of(blanks, at)) {
-      const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
+    for (std::size_t at = line.find_first_not_of(blanks_in_line); at != std::string_view::npos;
+         at = line.find_first_not_of(blanks_in_line, at)) {
+      const std::size_t end = std::min(line.find_first_of(blanks_in_line, at), line.size());
       if (Status status = read_pair(line.substr(at, end - at), found, given); !status) return status;
       at = end;
     }

@@ -6,7 +6,6 @@
 namespace weir {
 namespace {
 
-constexpr double unlimited = std::numeric_limits<double>::infinity();
 
 double write_bandwidth(const Bank* bank) { return bank && bank->write.known() ? bank->write.value : unlimited; }
 double read_bandwidth(const Bank* bank) { return bank && bank->read.known() ? bank->read.value : unlimited; }

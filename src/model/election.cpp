@@ -12,7 +12,7 @@ namespace weir {
 namespace {
 
 constexpr std::array strategy_names{"greedy", "shortest", "longest", "random", "tapioca", "ma-tapioca", "weir"};
-constexpr std::size_t most_candidates = 4096;  // that are kept for an explanation
+constexpr std::size_t most_explained = 4096;  // that are kept for an explanation
 // An election among more nodes than this goes in two rounds: among some of them, then around the winner.
 constexpr std::size_t most_voters = 64;
 // Of more producers than this every few-th stands for its neighbours.
@@ -79,7 +79,7 @@ class Ballot {
         cost_ = candidate.cost_s;
         better = true;
       }
-      if (election_.candidates.size() < most_candidates) election_.candidates.push_back(std::move(candidate));
+      if (election_.candidates.size() < most_explained) election_.candidates.push_back(std::move(candidate));
     }
     return better;
   }

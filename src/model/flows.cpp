@@ -9,7 +9,6 @@
 namespace weir {
 namespace {
 
-constexpr double unlimited = std::numeric_limits<double>::infinity();
 
 double path_latency(const Machine& machine, const std::vector<int>& path) {
   double sum = 0;

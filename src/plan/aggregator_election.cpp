@@ -14,7 +14,7 @@ std::vector<std::uint64_t> domain_starts(const Layout& layout) {
   return starts;
 }
 
-void add(DomainTraffic& domain, int node, double bytes) {
+void add_piece(DomainTraffic& domain, int node, double bytes) {
   if (domain.producers.empty() || domain.producers.back().node != node) domain.producers.push_back({node, 0});
   domain.producers.back().bytes += bytes;
   domain.bytes += bytes;
@@ -67,7 +67,7 @@ Traffic traffic_of(const Layout& layout, std::span<const Footprint> footprints, 
         const std::uint64_t low = std::max(entry.offset, starts[d]);
         const std::uint64_t high = d + 1 < starts.size() ? std::min(entry.end(), starts[d + 1]) : entry.end();
         if (high > low)
-          add(traffic[d], nodes.node_of[rank],
+          add_piece(traffic[d], nodes.node_of[rank],
               static_cast<double>(entry.bytes) * static_cast<double>(high - low) / static_cast<double>(entry.span));
       }
     }

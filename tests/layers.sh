@@ -2,8 +2,8 @@
 # A folder of src/ may include only itself and folders that stand before it here; only these may see MPI.
 set -u
 cd "$(dirname "$0")/.."
-layers="core machine model plan memory storage subfile exchange engine api"
-without_mpi="core machine model plan memory storage subfile"
+layers="core machine model plan memory storage subfile net remote exchange engine api"
+without_mpi="core machine model plan memory storage subfile net remote"
 wrong=0
 
 allowed=

@@ -26,6 +26,7 @@ struct Report {
   std::uint64_t stored_while_aggregating = 0; ///< of these, while another buffer was being filled or drained
   std::uint64_t buffer_bytes = 0;             ///< aggregation buffers of this rank
   std::uint64_t list_bytes = 0;               ///< plan and piece lists of this rank
+  std::uint64_t remote_bytes = 0;             ///< of this rank's own data, through memory servers
   std::uint64_t storage_calls = 0;
   std::uint64_t messages = 0;                 ///< sent to other nodes
   double plan_s = 0;                          ///< spent making the plan; 0 when it was reused

@@ -43,7 +43,7 @@ const std::vector<SettingInfo> table{
      "the machine that jobs run on, for the model that elects aggregators: a stored one, a file, or a short text; see "
      "`weir machine --help`; or 'detect'. Empty: aggregators are spread evenly"},
     {"memory.tier", text, "",
-     "the memory bank for aggregation buffers, by name or kind, such as hbm, dram or nvme; empty: chosen where the "
+     "the memory bank for aggregation buffers, by name or kind, such as hbm, dram or nvme, or remote: memory servers; empty: chosen where the "
      "machine is described, else dram"},
     {"memory.persistency", choice, "none", "how long the bank of aggregation buffers must keep data at least",
      "none|process|job|permanent"},
@@ -54,6 +54,14 @@ const std::vector<SettingInfo> table{
      "directories on storage of the node itself, for buffers, and the first one for files with storage.tier=node, where "
      "{node} stands for the node's number in the job",
      "DIRECTORY or several, separated by colons"},
+    {"remote.contact", text, "", "contact files of the memory servers that memory.tier=remote uses", "FILE or several, separated by commas"},
+    {"remote.secret", text, "", "file with the secret of memory servers that are reached over TCP", "FILE"},
+    {"remote.transport", choice, "auto",
+     "how data gets to memory servers: their memory is mapped on the same node, or one-sided transfers of UCX", "auto|mapped|ucx"},
+    {"remote.timeout", number, "10", "seconds after which a memory server that does not answer is given up", {}, 1, 3600},
+    {"remote.when_lost", choice, "two-phase",
+     "when memory servers are full or lost, a step goes the ordinary way, or fails", "two-phase|fail"},
+    {"remote.synchronous", flag, "no", "the ranks meet in every round of a step through remote memory; to compare with"},
     {"exchange.between_nodes", choice, "auto", "messages, or puts and gets, between nodes", "auto|two-sided|one-sided"},
     {"exchange.chunk", bytes, "1MiB", "buffer of a relay between nodes", {}, 4 * kib, gib},
     {"exchange.spin_us", number, "auto", "microseconds to look for news before the processor is given up", "auto", 0,

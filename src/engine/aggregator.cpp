@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/payload.hpp"
+
 namespace weir {
 
 Aggregator::Aggregator(Pass& pass)
@@ -25,7 +27,8 @@ void Aggregator::attach(const Arena& arena) noexcept {
   for (std::uint32_t i = 0; i < landings_.size(); ++i) landings_[i] = arena.landing(pass_.layout(), i);
 }
 
-void Aggregator::reset() noexcept {
+void Aggregator::reset(WindowCarrier* carrier) noexcept {
+  carrier_ = carrier;
   announced_ = !write_ || !pass_.storage.fresh();
   open_slots_ = 0;
   for (std::size_t s = 0; s < slots_.size(); ++s) {
@@ -58,6 +61,10 @@ void Aggregator::begin(Slot& slot, std::uint64_t window) noexcept {
   slot.start = 0;
 }
 
+bool Aggregator::all_here(const Slot& slot) const noexcept {
+  return slot.nodes_left == 0 && channel_.all_arrived(slot.window, part_.arrivals[slot.window]);
+}
+
 Aggregator::Slot* Aggregator::slot_of(std::uint64_t window) noexcept {
   Slot& slot = slots_[window % slots_.size()];
   return slot.window == window && slot.phase != Phase::finished ? &slot : nullptr;
@@ -75,7 +82,7 @@ void Aggregator::announce_extents(Storage& storage) noexcept {
 bool Aggregator::progress() noexcept {
   if (!announced_)
     if (Storage* storage = pass_.failed() ? nullptr : pass_.storage.get()) announce_extents(*storage);
-  bool moved = deliveries_.empty() ? false : exchange();
+  bool moved = deliveries_.empty() || carrier_ ? false : exchange();
   if (ios_in_flight_ > 0) collect();
   for (Slot& slot : slots_)
     while (slot.phase != Phase::finished && advance(slot)) moved = true;
@@ -85,15 +92,17 @@ bool Aggregator::progress() noexcept {
 bool Aggregator::advance(Slot& slot) noexcept {
   switch (slot.phase) {
     case Phase::filling:
-      if (slot.nodes_left > 0 || !channel_.all_arrived(slot.window, part_.arrivals[slot.window])) return false;
-      slot.bad = pass_.failed() || channel_.slot(slot.window).poisoned.load() != 0;
+      if (carrier_ ? !carrier_->carry(slot.window, channel_.buffer(slot.window)) : !all_here(slot)) return false;
+      slot.bad = pass_.failed() || (carrier_ ? carrier_->lost() : channel_.slot(slot.window).poisoned.load() != 0);
       slot.phase = Phase::storing;
       return true;
     case Phase::storing:
     case Phase::loading:
       return move_extents(slot);
     case Phase::serving:
-      if (slot.nodes_left > 0 || !channel_.all_arrived(slot.window, part_.arrivals[slot.window])) return false;
+      if (carrier_ && !slot.bad ? !carrier_->carry(slot.window, channel_.buffer(slot.window))
+                                : !carrier_ && !all_here(slot))
+        return false;
       next_window(slot);
       return true;
     case Phase::finished:
@@ -170,19 +179,20 @@ void Aggregator::finish_storing(Slot& slot) noexcept {
 void Aggregator::finish_loading(Slot& slot) noexcept {
   pass_.report.stored_bytes += slot.bytes;
   if (arrivals_elsewhere(slot) != slot.others_before) pass_.report.stored_while_aggregating += slot.bytes;
+  slot.phase = Phase::serving;
+  if (carrier_) return;
   SlotControl& control = channel_.slot(slot.window);
   control.poisoned.store(slot.bad ? 1 : 0);
   control.filled.fetch_add(1);
-  slot.phase = Phase::serving;
   pass_.ring(part_.local_ranks);
 }
 
 void Aggregator::next_window(Slot& slot) noexcept {
   const std::uint64_t next = slot.window + slots_.size();
-  channel_.release(slot.window);
+  if (!carrier_) channel_.release(slot.window);
   if (next < domain_.windows) {
     begin(slot, next);
-    if (write_) pass_.ring(part_.local_ranks);
+    if (write_ && !carrier_) pass_.ring(part_.local_ranks);
   } else {
     slot.phase = Phase::finished;
     --open_slots_;
@@ -255,21 +265,8 @@ void Aggregator::copy_chunk(const Inbox& inbox, const Edge& edge, std::uint64_t 
   const Layout& layout = pass_.layout();
   const std::uint64_t begin = chunk * layout.placement.chunk;
   const std::uint64_t end = std::min(begin + layout.placement.chunk, edge.bytes);
-  for (std::uint32_t t = edge.first_transfer; t < edge.first_transfer + edge.transfers; ++t) {
-    const Transfer& transfer = inbox.route.transfers[t];
-    const std::uint64_t from = std::max(begin, transfer.payload);
-    const std::uint64_t to = std::min(end, transfer.payload + transfer.bytes);
-    if (from >= to) continue;
-    const auto& variable = inbox.pieces.variables[transfer.variable];
-    const PieceList& pieces = inbox.pieces.pieces(transfer.variable);
-    const std::uint64_t packed = pieces.bytes_before(window_range(layout, edge.window, variable.at).low);
-    const std::uint64_t first = packed + (from - transfer.payload);
-    const Range range{pieces.offset_at(first), pieces.offset_at(packed + (to - transfer.payload) - 1) + 1};
-    // In the landing place byte `first` of the packed pieces lies at `from - begin`.
-    auto* memory = reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(landing) + (from - begin) - first);
-    if (write_) copy_in(layout, edge.window, pieces, variable.at, memory, buffer, range);
-    else copy_out(layout, edge.window, pieces, variable.at, buffer, memory, range);
-  }
+  if (write_) payload_in(layout, inbox, edge, {begin, end}, landing, buffer);
+  else payload_out(layout, inbox, edge, {begin, end}, buffer, landing);
 }
 
 }  // namespace weir

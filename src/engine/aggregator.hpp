@@ -7,6 +7,16 @@
 
 namespace weir {
 
+/// Brings data to the buffers of an aggregator, or takes it from there, where the ranks do not do so themselves.
+class WindowCarrier {
+ public:
+  virtual ~WindowCarrier() = default;
+  /// Moves the data of a window, counted from the domain's first; true when all of it has moved, or never will.
+  virtual bool carry(std::uint64_t window, std::byte* buffer) noexcept = 0;
+  /// Whether it cannot go on.
+  [[nodiscard]] virtual bool lost() const noexcept = 0;
+};
+
 /// Carries one domain between its buffers and the storage, and the parts of other nodes between messages and its buffers.
 class Aggregator {
  public:
@@ -15,7 +25,8 @@ class Aggregator {
   /// The buffers that it uses.
   void attach(const Arena& arena) noexcept;
 
-  void reset() noexcept;
+  /// Everything from the start again; with a carrier no rank comes to the buffers itself.
+  void reset(WindowCarrier* carrier = nullptr) noexcept;
   bool progress() noexcept;
   [[nodiscard]] bool done() const noexcept { return open_slots_ == 0; }
   /// Transfers that only polling moves forward.
@@ -61,6 +72,7 @@ class Aggregator {
   bool start_delivery(std::size_t inbox) noexcept;
   void finish_delivery(std::size_t inbox) noexcept;
   void copy_chunk(const Inbox& inbox, const Edge& edge, std::uint64_t chunk, std::byte* landing, std::byte* buffer) noexcept;
+  [[nodiscard]] bool all_here(const Slot& slot) const noexcept;
   [[nodiscard]] Slot* slot_of(std::uint64_t window) noexcept;
   [[nodiscard]] std::uint32_t arrivals_elsewhere(const Slot& slot) const noexcept;
   [[nodiscard]] std::uint64_t buffer_offset(std::uint64_t window, std::uint64_t file) const noexcept;
@@ -69,6 +81,7 @@ class Aggregator {
   const DomainPart& part_;
   const Domain& domain_;
   Channel channel_;
+  WindowCarrier* carrier_ = nullptr;
   bool write_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> nodes_in_;  // other nodes that take part, by window

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/channel.hpp"
+#include "engine/remote_dumps.hpp"
 #include "exchange/team.hpp"
 #include "memory/bank.hpp"
 #include "plan/plan.hpp"
@@ -75,6 +76,9 @@ class Arena {
   /// Where this rank's buffers are, and why not where they should be; empty in ordinary memory.
   [[nodiscard]] const std::string& where() const noexcept { return where_; }
 
+  /// Remote memory of its steps.
+  [[nodiscard]] RemoteDumps& dumps() noexcept { return dumps_; }
+
   // --- who has it: the same on all ranks ---
   void take() noexcept { taken_ = true; }
   [[nodiscard]] bool taken() const noexcept { return taken_; }
@@ -103,6 +107,7 @@ class Arena {
   std::vector<std::byte*> bases_;  // by local rank
   std::array<std::uint64_t, 8> fitting_{};  // serials of the last plans for which it is large enough
   std::size_t fitted_ = 0;
+  RemoteDumps dumps_;
   MPI_Comm communicator_ = MPI_COMM_NULL;
   MPI_Win window_ = MPI_WIN_NULL;
 };

@@ -115,6 +115,7 @@ Result<std::shared_ptr<Context::Impl>> Context::Impl::make(MPI_Comm communicator
   if (Status status = impl->prepare(); !status.ok()) return status;
   impl->id = std::uint64_t{std::random_device{}()} << 32 | std::random_device{}();
   MPI_Bcast(&impl->id, 1, MPI_UINT64_T, 0, impl->team->communicator());
+  if (impl->remote) impl->name_regions();
   const char* explain = std::getenv("WEIR_EXPLAIN");
   impl->explains = explain && *explain && std::string_view{explain} != "0" && impl->team->rank() == 0;
   set_log_rank(impl->team->rank());
@@ -133,6 +134,7 @@ Status Context::Impl::prepare() {
     if (!made) return made.status();
     file_settings = std::move(*made);
     if (Status status = describe(outcome); !status.ok()) return status;
+    if (Status status = connect_remote(); !status.ok()) return status;
     for (int segment = Team::first_free_segment; segment < Team::segments; ++segment)
       arenas.push_back(std::make_unique<Arena>(*team, segment));
     return team->leader() ? arenas.front()->reserve(bytes) : Status{};

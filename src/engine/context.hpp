@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -34,6 +35,7 @@ struct Context::Impl {
   std::map<std::uint32_t, std::unique_ptr<MemoryBank>> banks;  ///< of the machine, by its index, those in use
   std::shared_ptr<const FileSettings> file_settings;  ///< of files that have no settings of their own
   std::shared_ptr<Team> team;
+  std::optional<RemoteBank> remote;  ///< where settings name memory servers; before `arenas`, which use it
   std::vector<std::unique_ptr<Arena>> arenas;
   std::vector<std::shared_ptr<Step::Impl>> under_way;  ///< started steps, in the order of their start
   std::size_t steps = 0;                               ///< that exist: there is room for them all in `under_way`
@@ -46,6 +48,10 @@ struct Context::Impl {
   std::size_t unconfirmed = 0;  ///< files on whose opening the ranks have not agreed yet
 
   static Result<std::shared_ptr<Impl>> make(MPI_Comm communicator, const Settings& given);
+  /// Connects to the memory servers that settings name. Local.
+  Status connect_remote();
+  /// Makes a name for the job's regions that nobody else can guess. Collective.
+  void name_regions();
   /// What all files share: and buffers for a first one, present and mapped, so that its first step does not pay for
   /// them. Collective.
   Status prepare();

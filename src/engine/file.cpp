@@ -80,7 +80,7 @@ Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>&
     if (!own) return own.status();
     if (set_) request.files = set_->groups();
     const std::string circumstances =
-        fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(request.rules.strategy) * 16 + static_cast<int>(request.rules.persistency),
+        fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", request.limits.remote, static_cast<int>(request.rules.strategy) * 16 + static_cast<int>(request.rules.persistency),
                     static_cast<int>(request.direction), request.limits.memory,
                     request.limits.buffer_size, request.limits.buffers, request.limits.aggregators,
                     request.limits.alignment, static_cast<int>(request.limits.mode), request.limits.chunk,
@@ -117,6 +117,7 @@ Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>&
     if (impl->plan.layout.placement.mode != Mode::direct) reserve(*arena, impl->plan.layout, outcome);
   };
   hooks.ready = std::ref(ready);
+  hooks.remote = settings->limits.remote;
   SetPlan set_plan;
   if (set_) {
     if (!mine.ok()) own = mine;

@@ -39,7 +39,7 @@ Status File::Impl::close(Step::Impl& last) {
     return problem(Code::invalid, [&] {
       return fmt::format("cannot close '{}': the step belongs to another file", path);
     }, "pass a step of this file");
-  if (mode == OpenMode::read || set_) {
+  if (mode == OpenMode::read || set_ || last.remote()) {
     const Status finished = last.start();
     const Status status = finished.ok() ? last.wait() : finished;
     const Status ended = close();

@@ -161,6 +161,9 @@ Status File::Impl::open_here(Call call, Outcome& outcome) {
       return problem(Code::settings,
                      fmt::format("cannot {} '{}': memory.tier and memory.persistency need to know the machine", name(call), path),
                      "set them for the context too, or machine.description=detect");
+    if (settings->limits.remote && !weir.remote)
+      return problem(Code::settings, fmt::format("cannot {} '{}': the context has no memory servers", name(call), path),
+                     "set remote.contact for the context");
   }
   if (plan_)
     if (Status status = check_plan(*plan_); !status.ok()) return status;

@@ -8,6 +8,15 @@
 
 namespace weir {
 
+Status FileSettings::use_remote(const ResolvedSettings& settings) {
+  if (settings.text("remote.contact").empty())
+    return problem(Code::settings, "cannot use memory.tier=remote: remote.contact is not set",
+                   "start `weir memory serve` and name its contact file there");
+  election.bank.clear();
+  limits.remote = true;
+  return {};
+}
+
 Status FileSettings::use_nodes(const ResolvedSettings& settings, const Team& team) {
   const auto directories = split_directories(settings.text("memory.node_directory"));
   if (directories.empty())
@@ -35,6 +44,8 @@ Result<std::shared_ptr<const FileSettings>> FileSettings::of(const ResolvedSetti
   made->election.persistency = *parse_persistency(settings.text("memory.persistency"));
   if (made->election.wants_bank() && made->limits.mode == PlanLimits::Prefer::any)
     made->limits.mode = PlanLimits::Prefer::aggregate;
+  if (made->election.bank == "remote")
+    if (Status status = made->use_remote(settings); !status.ok()) return status;
   made->files = settings.text("plan.files");
   if (settings.text("storage.tier") == "node")
     if (Status status = made->use_nodes(settings, team); !status.ok()) return status;

@@ -28,6 +28,7 @@ struct FileSettings {
   static Result<std::shared_ptr<const FileSettings>> of(const ResolvedSettings& settings, const Team& team);
 
  private:
+  Status use_remote(const ResolvedSettings& settings);
   Status use_nodes(const ResolvedSettings& settings, const Team& team);
 };
 

@@ -151,6 +151,27 @@ Status between_nodes(Team& team, Outcome& outcome, RankPlan& plan, const Mates& 
   return {};
 }
 
+/// For a plan through remote memory: where the bytes of every rank lie there. All ranks come here, also those that could
+/// not read the layout.
+Status find_sources(Team& team, Outcome& outcome, RankPlan& plan) {
+  Writer mine;
+  attempt(outcome, team.rank(), [&]() -> Status { return plan.declaration.write(mine), Status{}; });
+  auto blobs = team.gather(mine.data(), outcome);
+  if (!blobs) return blobs.status();
+  attempt(outcome, team.rank(), [&]() -> Status {
+    if (!plan.layout.placement.remote) return {};
+    plan.remote = make_remote_part(plan.layout, plan.declaration);
+    const auto domain = domain_of_rank(plan.layout, team.rank());
+    for (int rank = 0; domain && rank < team.size(); ++rank) {
+      Reader in{(*blobs)[rank]};
+      Source source = make_source(plan.layout, *domain, rank, RankDeclaration::read(in));
+      if (!source.inbox.route.edges.empty()) plan.remote->sources.push_back(std::move(source));
+    }
+    return {};
+  });
+  return {};
+}
+
 /// Where the declarations of this node's ranks are found, by rank, when a rank needs them.
 using FindBlobs = std::function<Result<Blobs>()>;
 
@@ -177,6 +198,8 @@ Status make_own_part(Team& team, Result<RankDeclaration>& declaration, std::span
   // Also for a direct plan: a rank that could not read the layout does not know that it is one, and all must keep step.
   if (several)
     if (Status status = between_nodes(team, outcome, plan, mates, inboxes); !status.ok()) return status;
+  if (hooks.remote)
+    if (Status status = find_sources(team, outcome, plan); !status.ok()) return status;
   attempt(outcome, team.rank(), [&]() -> Status {
     const auto domain = domain_of_rank(plan.layout, team.rank());
     if (domain && plan.layout.placement.mode != Mode::direct)

@@ -32,6 +32,7 @@ Step::Impl::Impl(File::Impl& file, Plan plan)
     contributor_.emplace(pass_);
     if (own().domain) aggregator_.emplace(pass_);
     for (const RelayPart& part : own().relays) relays_.push_back(std::make_unique<Relay>(pass_, part));
+    if (own().remote && context_.remote) remote_.emplace(pass_, *context_.remote);
   }
   if (file.makes_checksums()) {
     std::size_t sums = 0;
@@ -48,7 +49,7 @@ Step::Impl::Impl(File::Impl& file, Plan plan)
 
 Step::Impl::~Impl() { --context_.steps; }
 
-void Step::Impl::attach(std::shared_ptr<File::Impl> file, const Arena& arena, StepPlace place) noexcept {
+void Step::Impl::attach(std::shared_ptr<File::Impl> file, Arena& arena, StepPlace place) noexcept {
   file_ = std::move(file);
   arena_ = &arena;
   pass_.shift = place.shift;
@@ -60,6 +61,8 @@ void Step::Impl::attach(std::shared_ptr<File::Impl> file, const Arena& arena, St
   if (contributor_) contributor_->attach(arena);
   if (aggregator_) aggregator_->attach(arena);
   for (auto& relay : relays_) relay->attach(arena);
+  if (remote_) remote_->attach(arena.dumps().of(plan_.impl()->serial, context_.remote->name));
+  begin_remote();
 }
 
 void Step::Impl::reset() noexcept {
@@ -69,8 +72,9 @@ void Step::Impl::reset() noexcept {
   pass_.report = {};
   pass_.outcome = {};
   given_bytes_ = 0;
+  begin_remote();
   if (contributor_) contributor_->reset();
-  if (aggregator_) aggregator_->reset();
+  if (aggregator_) aggregator_->reset(remote_ ? &*remote_ : nullptr);
   for (auto& relay : relays_) relay->reset();
   state_ = State::giving;
 }
@@ -114,6 +118,7 @@ Status Step::Impl::give(int variable, std::byte* data, std::uint64_t bytes, Dire
 
 bool Step::Impl::moved_all() const noexcept {
   if (direct_) return direct_->done();
+  if (through_remote_) return stage_done();
   if (!contributor_->done() || (aggregator_ && !aggregator_->done())) return false;
   for (const auto& relay : relays_)
     if (!relay->done()) return false;
@@ -121,6 +126,7 @@ bool Step::Impl::moved_all() const noexcept {
 }
 
 bool Step::Impl::polls() const noexcept {
+  if (through_remote_) return remote_->polls();
   if (aggregator_ && aggregator_->polls()) return true;
   for (const auto& relay : relays_)
     if (relay->polls()) return true;
@@ -133,22 +139,36 @@ bool Step::Impl::storing() const noexcept {
 
 bool Step::Impl::progress(bool head) noexcept {
   bool moved = false;
-  if (direct_) moved = direct_->progress();
-  if (contributor_) moved = contributor_->progress(memory_) || moved;
-  if (aggregator_) moved = aggregator_->progress() || moved;
-  for (auto& relay : relays_) moved = relay->progress() || moved;
+  if (through_remote_) {
+    moved = progress_remote();
+  } else {
+    if (direct_) moved = direct_->progress();
+    if (contributor_) moved = contributor_->progress(memory_) || moved;
+    if (aggregator_) moved = aggregator_->progress() || moved;
+    for (auto& relay : relays_) moved = relay->progress() || moved;
+  }
   if (!head || held_) return moved;
   if (state_ == State::moving && moved_all()) {
-    end_moving();
-    pass_.team.arrive(pass_.outcome);
-    state_ = State::arrived;
+    arrive();
     moved = true;
   }
   if (state_ == State::arrived && pass_.team.complete()) {
-    conclude();
+    go_on();
     moved = true;
   }
   return moved;
+}
+
+void Step::Impl::arrive() noexcept {
+  end_moving();
+  if (through_remote_ && remote_->lost()) {
+    if (context_.remote->falls_back)
+      pass_.outcome.flags |= Outcome::lost;
+    else
+      pass_.fail(remote_->loss());
+  }
+  pass_.team.arrive(pass_.outcome);
+  state_ = State::arrived;
 }
 
 void Step::Impl::end_moving() noexcept {
@@ -253,7 +273,7 @@ void Step::Impl::work_until(Done&& done) {
       sched_yield();
     } else if (queue.front().get() == this && arrived()) {
       team.wait_for_result();
-      conclude();
+      go_on();
     } else if (storing()) {
       file_->get()->wait();
     } else if (queue.front()->arrived()) {

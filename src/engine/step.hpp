@@ -10,6 +10,7 @@
 #include "engine/direct.hpp"
 #include "engine/file.hpp"
 #include "engine/relay.hpp"
+#include "engine/three_phase.hpp"
 
 namespace weir {
 
@@ -18,7 +19,7 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
   Impl(File::Impl& file, Plan plan);
   ~Impl();
   /// Begins: from now on it keeps the file, has the buffers of the plan, and all offsets are moved by `shift`.
-  void attach(std::shared_ptr<File::Impl> file, const Arena& arena, StepPlace place) noexcept;
+  void attach(std::shared_ptr<File::Impl> file, Arena& arena, StepPlace place) noexcept;
 
   Status give(int variable, std::byte* data, std::uint64_t bytes, Direction direction);
   Status start(Call call = Call::finish);
@@ -30,6 +31,8 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
   [[nodiscard]] const Outcome& outcome() const noexcept { return pass_.outcome; }
   /// All ranks have agreed: the team's result is the step's.
   void conclude() noexcept;
+  /// Whether the ranks meet in the middle of it.
+  [[nodiscard]] bool remote() const noexcept { return remote_.has_value(); }
   [[nodiscard]] const File::Impl* file() const noexcept { return file_.get(); }
 
   /// Moves what can be moved; for a started step at the head of the queue also completes it.
@@ -47,7 +50,18 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
  private:
   enum class State : std::uint8_t { giving, moving, arrived, over };
   [[nodiscard]] const RankPlan& own() const noexcept { return plan_.impl()->plan; }
+  /// What a step through remote memory does between two meetings.
+  enum class Stage : std::uint8_t { prepare, own, carry };
   [[nodiscard]] bool moved_all() const noexcept;
+  [[nodiscard]] bool stage_done() const noexcept;
+  void begin_remote() noexcept;
+  bool progress_remote() noexcept;
+  /// The ranks have met: the next stage, the ordinary way when remote memory is lost, or the end.
+  void go_on() noexcept;
+  /// Whether there is a next stage.
+  bool next_stage() noexcept;
+  void leave_remote() noexcept;
+  void arrive() noexcept;
   /// Whether the ranks may agree on the step: all its data has moved, and it is the next in line.
   [[nodiscard]] bool may_arrive() const noexcept;
   template <class Done>
@@ -73,6 +87,10 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
   std::optional<Aggregator> aggregator_;
   std::vector<std::unique_ptr<Relay>> relays_;
   std::optional<Direct> direct_;
+  std::optional<ThreePhase> remote_;
+  bool through_remote_ = false;
+  Stage stage_ = Stage::own;
+  std::string loss_;  // why the last pass went the ordinary way
   std::vector<std::byte*> memory_;
   std::vector<std::uint64_t> sums_;      // checksums of all variables, one after another, where the file has them
   std::vector<std::size_t> first_sum_;  // by variable

@@ -33,6 +33,7 @@ struct PlanLimits {
   std::uint64_t alignment = 0;
   std::uint64_t chunk = std::uint64_t{1} << 20;
   enum class Prefer : std::uint8_t { any, direct, aggregate } mode = Prefer::any;
+  bool remote = false;  ///< through memory servers
 
   static PlanLimits of(const ResolvedSettings& settings);
 };
@@ -47,6 +48,7 @@ struct Placement {
   std::uint32_t buffers = 2;
   std::uint64_t alignment = 1;
   std::uint64_t chunk = 0;  ///< bytes of one message between nodes; 0 on one node
+  bool remote = false;  ///< in three phases through memory servers
   std::string why;      ///< for people: what decided
   std::string details;  ///< of the election of aggregators, where there was one
   std::vector<std::uint32_t> banks;  ///< of the machine, for each domain's buffers, where aggregators were elected

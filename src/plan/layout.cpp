@@ -146,6 +146,7 @@ void each_field(Kept& layout, Visit&& visit) {
   visit(layout.placement.buffers);
   visit(layout.placement.alignment);
   visit(layout.placement.chunk);
+  visit(layout.placement.remote);
   visit(layout.placement.why);
   visit(layout.placement.details);
   visit(layout.placement.banks);

@@ -28,6 +28,7 @@ std::uint64_t RankPlan::list_bytes() const {
                         variable_bytes.capacity() * sizeof(std::uint64_t);
   if (domain) total += domain->list_bytes();
   if (node) total += node->list_bytes();
+  if (remote) total += remote->list_bytes();
   for (const RelayPart& relay : relays) total += relay.arrivals.capacity() * sizeof(std::uint32_t);
   return total;
 }
@@ -351,6 +352,8 @@ Result<Layout> plan_layout(std::span<const Footprint> footprints, std::span<cons
     aggregate("pieces of several ranks may overlap");
   if (placement.mode == Mode::direct && !request.files.holder_of.empty() && request.nodes->nodes() > 1)
     aggregate("the data lies on storage of several nodes");
+  placement.remote = request.limits.remote && placement.mode == Mode::aggregate;
+  if (placement.remote) placement.why += "; in three phases through remote memory, as memory.tier asks";
   Layout layout = make_layout(footprints, demand, placement, request.files);
   if (request.machine && !layout.domains.empty())
     if (Status status = !request.files.divided()

@@ -50,6 +50,22 @@ struct RelayPart {
   std::vector<int> local_ranks;
 };
 
+/// What an aggregator gets from (or gives to) the dump of one rank.
+struct Source {
+  int rank = -1;
+  Inbox inbox;
+  std::vector<std::uint64_t> places;  ///< in the dump, by edge of the inbox's route
+};
+
+/// How a rank's bytes lie in remote memory: its dump has them packed, window after window.
+struct RemotePart {
+  NodePart dump;                      ///< of this rank alone
+  std::vector<std::uint64_t> places;  ///< in the dump, by edge of its route, and the end
+  std::vector<Source> sources;        ///< for an aggregator: the ranks that have bytes in its domain
+
+  [[nodiscard]] std::uint64_t list_bytes() const;
+};
+
 /// A plan as one rank holds it.
 struct RankPlan {
   Layout layout;
@@ -59,6 +75,7 @@ struct RankPlan {
   std::optional<DomainPart> domain;
   std::optional<NodePart> node;
   std::vector<RelayPart> relays;
+  std::optional<RemotePart> remote;
   bool overlap = false;  ///< some byte is written twice, by any rank
   bool echoes = false;   ///< some of this rank's bytes are read into two places
 
@@ -90,6 +107,10 @@ DomainPart make_domain_part(const Layout& layout, std::uint32_t domain, std::spa
                             std::vector<Inbox> inboxes);
 std::vector<RelayPart> make_relay_parts(const Layout& layout, const NodeMap& nodes, int rank, const NodePart& node,
                                         std::span<const Neighbour> neighbours);
+
+RemotePart make_remote_part(const Layout& layout, const RankDeclaration& declaration);
+/// The rank's dump as the aggregator of a domain sees it; without edges when it has no bytes there.
+Source make_source(const Layout& layout, std::uint32_t domain, int rank, const RankDeclaration& declaration);
 
 /// Where overlapping pieces must give way: the declaration without the bytes that `stronger` ranks or its own later
 /// variables write. Every variable gets a shape of its own, at 0. The work is n log n in the pieces of all of them.

@@ -1,0 +1,249 @@
+#include "engine/three_phase.hpp"
+
+#include <algorithm>
+
+#include "core/errors.hpp"
+#include "engine/payload.hpp"
+
+namespace weir {
+namespace {
+
+Status no_memory() noexcept { return problem(Code::no_memory, "cannot use remote memory: out of memory here"); }
+
+}  // namespace
+
+ThreePhase::ThreePhase(Pass& pass, RemoteBank& bank) : pass_{pass}, part_{*pass.plan.remote}, bank_{bank} {
+  if (bank.synchronous)
+    for (const Domain& domain : pass.layout().domains) rounds_ = std::max(rounds_, domain.windows);
+  const auto& edges = part_.dump.route.edges;
+  for (std::uint32_t e = 0; e < edges.size(); ++e) order_.push_back(e);
+  if (rounds_ > 1)
+    std::ranges::stable_sort(order_, {}, [&](std::uint32_t e) { return round_of(edges[e].window); });
+}
+
+ThreePhase::~ThreePhase() {
+  if (parcels_ > 0) (void)bank_.memory->flush();
+}
+
+void ThreePhase::reset() noexcept {
+  loss_ = {};
+  round_ = 0;
+  next_ = 0;
+  at_ = 0;
+  parcels_ = 0;
+  carrying_ = ~std::uint64_t{0};
+  carried_ = 0;
+  flushed_ = false;
+}
+
+std::uint32_t ThreePhase::round_of(std::uint32_t window) const noexcept {
+  if (rounds_ == 1) return 0;
+  return window - pass_.layout().domains[pass_.layout().domain_of(window)].first_window;
+}
+
+bool ThreePhase::next_round() noexcept {
+  flushed_ = false;
+  return ++round_ < rounds_;
+}
+
+std::uint32_t ThreePhase::windows_of_round() const noexcept {
+  const std::uint32_t windows = pass_.layout().domains[pass_.plan.domain->domain].windows;
+  return rounds_ == 1 ? windows : std::min(windows, round_ + 1);
+}
+
+bool ThreePhase::own_done() const noexcept {
+  if (lost() || pass_.failed()) return parcels_ == 0;
+  const auto& edges = part_.dump.route.edges;
+  return parcels_ == 0 && (next_ == order_.size() || round_of(edges[order_[next_]].window) > round_);
+}
+
+bool ThreePhase::carried_all() const noexcept {
+  return !pass_.plan.domain || lost() || pass_.failed() || carried_ >= windows_of_round();
+}
+
+bool ThreePhase::prepare_own() noexcept {
+  const std::uint64_t bytes = part_.places.back();
+  if (!dump_) lose(no_memory());
+  if (lost() || bytes == 0) return !lost();
+  lose(bank_.memory->failure());
+  if (lost() || dump_->own) return !lost();
+  lose(attempt("use remote memory", [&]() -> Status {
+    RegionName name = dump_->name;
+    name.rank = static_cast<std::uint64_t>(pass_.team.rank());
+    auto region = bank_.memory->allocate(name, bytes);
+    if (region) dump_->own = std::move(*region);
+    return region.status();
+  }));
+  return !lost();
+}
+
+bool ThreePhase::need_landings() noexcept {
+  if (landings_.empty())
+    lose(attempt("use remote memory", [&]() -> Status { return landings_.resize(most_parcels * chunk), Status{}; }));
+  return !lost();
+}
+
+void ThreePhase::copy_own(const Edge& edge, Range part, const std::vector<std::byte*>& memory,
+                          std::byte* packed) noexcept {
+  const NodePart& dump = part_.dump;
+  const double start = now();
+  for (std::uint32_t t = edge.first_transfer; t < edge.first_transfer + edge.transfers; ++t) {
+    const Transfer& transfer = dump.route.transfers[t];
+    const std::uint64_t from = std::max(part.low, transfer.payload);
+    const std::uint64_t to = std::min(part.high, transfer.payload + transfer.bytes);
+    if (from >= to) continue;
+    const std::uint64_t low = dump.packed[t] + (from - transfer.payload);
+    const PieceList& mine = dump.mine[pass_.plan.declaration.variables[transfer.variable].shape];
+    std::byte* at = packed + (from - part.low);
+    if (writes()) mine.scatter(low, low + (to - from), memory[transfer.variable], at);
+    else mine.gather(low, low + (to - from), at, memory[transfer.variable]);
+  }
+  pass_.report.bytes += part.high - part.low;
+  pass_.report.remote_bytes += part.high - part.low;
+  pass_.report.copy_s += now() - start;
+}
+
+template <class Empty>
+bool ThreePhase::settle(Empty&& empty) noexcept {
+  if (parcels_ == 0) return true;
+  const std::size_t left = bank_.memory->progress();
+  lose(bank_.memory->failure());
+  if (left > 0 && !lost()) return false;
+  if (lost())
+    (void)bank_.memory->flush();
+  else
+    for (std::size_t p = 0; p < parcels_; ++p) empty(under_way_[p], landing(p));
+  parcels_ = 0;
+  return true;
+}
+
+bool ThreePhase::send_own(const Edge& edge, const std::vector<std::byte*>& memory) noexcept {
+  const std::uint64_t place = part_.places[&edge - part_.dump.route.edges.data()];
+  for (; at_ < edge.bytes && !lost();) {
+    if (parcels_ == most_parcels && !settle([](const Parcel&, std::byte*) {})) return false;
+    const Range part{at_, std::min(at_ + chunk, edge.bytes)};
+    copy_own(edge, part, memory, landing(parcels_));
+    lose(dump_->own->put(place + part.low, landing(parcels_), part.high - part.low));
+    ++parcels_;
+    at_ = part.high;
+  }
+  return true;
+}
+
+bool ThreePhase::receive_own(const Edge& edge, const std::vector<std::byte*>& memory) noexcept {
+  const std::uint64_t place = part_.places[&edge - part_.dump.route.edges.data()];
+  for (; at_ < edge.bytes && !lost();) {
+    const auto empty = [&](const Parcel& parcel, std::byte* packed) { copy_own(*parcel.edge, parcel.part, memory, packed); };
+    if (parcels_ == most_parcels && !settle(empty)) return false;
+    const Range part{at_, std::min(at_ + chunk, edge.bytes)};
+    under_way_[parcels_] = {nullptr, &edge, part};
+    lose(dump_->own->get(place + part.low, landing(parcels_), part.high - part.low));
+    ++parcels_;
+    at_ = part.high;
+  }
+  return true;
+}
+
+bool ThreePhase::move_own(const std::vector<std::byte*>& memory) noexcept {
+  const auto& edges = part_.dump.route.edges;
+  bool moved = false;
+  while (!pass_.failed() && next_ < order_.size()) {
+    const Edge& edge = edges[order_[next_]];
+    if (round_of(edge.window) > round_) break;
+    for (std::uint32_t t = edge.first_transfer; t < edge.first_transfer + edge.transfers; ++t)
+      if (!memory[part_.dump.route.transfers[t].variable]) return moved;
+    if (!prepare_own()) break;
+    if (std::byte* mapped = dump_->own->mapped())
+      copy_own(edge, {0, edge.bytes}, memory, mapped + part_.places[order_[next_]]);
+    else if (!need_landings() || !(writes() ? send_own(edge, memory) : receive_own(edge, memory)))
+      break;
+    at_ = 0;
+    ++next_;
+    moved = true;
+  }
+  if (parcels_ > 0)
+    settle([&](const Parcel& parcel, std::byte* packed) {
+      if (!writes()) copy_own(*parcel.edge, parcel.part, memory, packed);
+    });
+  if (writes() && !flushed_ && own_done() && !lost() && dump_->own) {
+    flushed_ = true;
+    lose(bank_.memory->flush());
+  }
+  return moved;
+}
+
+RemoteRegion* ThreePhase::source_region(std::size_t source) noexcept {
+  auto& regions = dump_->sources;
+  const int rank = part_.sources[source].rank;
+  if (rank == pass_.team.rank()) return dump_->own.get();
+  lose(attempt("use remote memory", [&]() -> Status {
+    regions.resize(part_.sources.size());
+    if (regions[source]) return {};
+    RegionName name = dump_->name;
+    name.rank = static_cast<std::uint64_t>(rank);
+    auto region = bank_.memory->attach(name);
+    if (region) regions[source] = std::move(*region);
+    return region.status();
+  }));
+  return lost() ? nullptr : regions[source].get();
+}
+
+bool ThreePhase::carry_source(const Source& source, RemoteRegion& region, const Edge& edge, std::byte* buffer) noexcept {
+  const Layout& layout = pass_.layout();
+  const std::uint64_t place = source.places[static_cast<std::size_t>(&edge - source.inbox.route.edges.data())];
+  if (std::byte* mapped = region.mapped()) {
+    const double start = now();
+    if (writes()) payload_in(layout, source.inbox, edge, {0, edge.bytes}, mapped + place, buffer);
+    else payload_out(layout, source.inbox, edge, {0, edge.bytes}, buffer, mapped + place);
+    pass_.report.copy_s += now() - start;
+    return true;
+  }
+  const auto empty = [&](const Parcel& parcel, std::byte* packed) {
+    if (writes()) payload_in(layout, *parcel.inbox, *parcel.edge, parcel.part, packed, buffer);
+  };
+  for (; at_ < edge.bytes && need_landings();) {
+    if (parcels_ == most_parcels && !settle(empty)) return false;
+    const Range part{at_, std::min(at_ + chunk, edge.bytes)};
+    under_way_[parcels_] = {&source.inbox, &edge, part};
+    std::byte* packed = landing(parcels_);
+    if (!writes()) payload_out(layout, source.inbox, edge, part, buffer, packed);
+    lose(writes() ? region.get(place + part.low, packed, part.high - part.low)
+                  : region.put(place + part.low, packed, part.high - part.low));
+    ++parcels_;
+    at_ = part.high;
+  }
+  return true;
+}
+
+bool ThreePhase::carry(std::uint64_t window, std::byte* buffer) noexcept {
+  if (rounds_ > 1 && window > round_) return false;
+  if (carrying_ != window) {
+    if (carrying_ != ~std::uint64_t{0}) return false;
+    carrying_ = window;
+    source_ = 0;
+    at_ = 0;
+    lose(dump_ ? bank_.memory->failure() : no_memory());
+  }
+  const auto& domain = pass_.layout().domains[pass_.plan.domain->domain];
+  for (; source_ < part_.sources.size() && !lost() && !pass_.failed(); ++source_, at_ = 0) {
+    const Source& source = part_.sources[source_];
+    const Edge* edge = source.inbox.route.find(domain.first_window + static_cast<std::uint32_t>(window));
+    if (!edge) continue;
+    RemoteRegion* region = source_region(source_);
+    if (!region) {
+      lose(problem(Code::internal, "cannot use remote memory: a rank has none"));
+      break;
+    }
+    if (!carry_source(source, *region, *edge, buffer)) return false;
+  }
+  if (!settle([&](const Parcel& parcel, std::byte* packed) {
+        if (writes()) payload_in(pass_.layout(), *parcel.inbox, *parcel.edge, parcel.part, packed, buffer);
+      }))
+    return false;
+  carrying_ = ~std::uint64_t{0};
+  ++carried_;
+  if (!writes() && carried_ >= windows_of_round() && !lost()) lose(bank_.memory->flush());
+  return true;
+}
+
+}  // namespace weir

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "engine/aggregator.hpp"
+#include "engine/pass.hpp"
+#include "engine/remote_dumps.hpp"
+
+namespace weir {
+
+/// Moves a step through remote memory: each rank between its variables and its own dump, aggregators between all dumps
+/// and their windows, and a meeting of all ranks in the middle. Whoever calls it keeps these meetings.
+class ThreePhase final : public WindowCarrier {
+ public:
+  /// Allocates all that it needs here.
+  ThreePhase(Pass& pass, RemoteBank& bank);
+  ~ThreePhase() override;
+  void attach(std::shared_ptr<RemoteDump> dump) noexcept { dump_ = std::move(dump); }
+
+  void reset() noexcept;
+  /// Whether all ranks know that all have their dumps.
+  [[nodiscard]] bool prepared() const noexcept { return dump_ && dump_->prepared; }
+  void set_prepared() noexcept { dump_->prepared = true; }
+  /// Has this rank's own dump; false when that is lost.
+  bool prepare_own() noexcept;
+  /// Moves this rank's own bytes of the round; true when something moved.
+  bool move_own(const std::vector<std::byte*>& memory) noexcept;
+  [[nodiscard]] bool own_done() const noexcept;
+  /// Whether the aggregator of this rank has carried all windows of the round.
+  [[nodiscard]] bool carried_all() const noexcept;
+  bool carry(std::uint64_t window, std::byte* buffer) noexcept override;
+
+  [[nodiscard]] bool lost() const noexcept override { return !loss_.ok(); }
+  /// Why it cannot go on.
+  [[nodiscard]] const Status& loss() const noexcept { return loss_; }
+  /// Begins the next round; false when there is none.
+  bool next_round() noexcept;
+  /// Whether transfers are under way that only polling moves.
+  [[nodiscard]] bool polls() const noexcept { return parcels_ > 0; }
+
+ private:
+  static constexpr std::uint64_t chunk = 256 << 10;
+  static constexpr std::size_t most_parcels = 8;
+  struct Parcel {
+    const Inbox* inbox;
+    const Edge* edge;
+    Range part;
+  };
+
+  [[nodiscard]] bool writes() const noexcept { return pass_.layout().direction == Direction::write; }
+  [[nodiscard]] std::uint32_t round_of(std::uint32_t window) const noexcept;
+  [[nodiscard]] std::uint32_t windows_of_round() const noexcept;
+  RemoteRegion* source_region(std::size_t source) noexcept;
+  void lose(const Status& why) noexcept {
+    if (loss_.ok()) loss_ = why;
+  }
+  void copy_own(const Edge& edge, Range part, const std::vector<std::byte*>& memory, std::byte* packed) noexcept;
+  /// Has all parcels under way arrived? Then `empty(parcel, landing)` has been called for each, and there is none.
+  template <class Empty>
+  bool settle(Empty&& empty) noexcept;
+  [[nodiscard]] std::byte* landing(std::size_t parcel) noexcept { return landings_.data() + parcel * chunk; }
+  bool need_landings() noexcept;
+  bool send_own(const Edge& edge, const std::vector<std::byte*>& memory) noexcept;
+  bool receive_own(const Edge& edge, const std::vector<std::byte*>& memory) noexcept;
+  bool carry_source(const Source& source, RemoteRegion& region, const Edge& edge, std::byte* buffer) noexcept;
+
+  Pass& pass_;
+  const RemotePart& part_;
+  RemoteBank& bank_;
+  std::shared_ptr<RemoteDump> dump_;
+  Status loss_;
+  std::uint32_t rounds_ = 1, round_ = 0;
+  std::vector<std::uint32_t> order_;  // own edges, round by round
+  std::size_t next_ = 0;              // of them
+  std::uint64_t at_ = 0;              // bytes of the edge, or of the source, that are under way or have arrived
+  std::vector<std::byte> landings_;
+  std::array<Parcel, most_parcels> under_way_;
+  std::size_t parcels_ = 0;
+  std::uint64_t carrying_ = ~std::uint64_t{0};  // window
+  std::size_t source_ = 0;
+  std::uint64_t carried_ = 0;  // windows of this pass
+  bool flushed_ = false;
+};
+
+}  // namespace weir

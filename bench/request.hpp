@@ -13,7 +13,7 @@ namespace weir::bench {
 struct Request {
   std::string workload;
   std::map<std::string, std::string> parameters;
-  std::string baseline;                 ///< "romio", "ompio", "posix", "weir"; "file-system" in a workflow
+  std::string baseline;                 ///< "romio", "ompio", "posix", "weir"; "file-system" in a workflow, "two-phase" for remote memory
   std::vector<std::string> operations;  ///< "write", "read"
   std::string directory;                ///< for the files
   bool existing = false;                ///< overwrite a file instead of making a new one
@@ -39,6 +39,7 @@ struct Measurement {
   double memcpy_s = 0;                             ///< copying all bytes once in one process
   double plain_s = 0;                              ///< one process writing or reading the whole file by plain calls
   double empty_s = 0;                              ///< a run that moves nothing; part of both sides' times
+  double waiting_share = 0;                        ///< of Weir's time that the rank which waits least waits for others
 };
 
 struct Answer {
@@ -52,7 +53,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Request, workload, parameters, baseline, oper
                                    budget_s, seed, settings, hints, readers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Measurement, operation, step, formulation, formulations_s, weir_s, baseline_s,
                                    warm_ups, problems, peak_memory_bytes, buffer_bytes, list_bytes, memcpy_s, plain_s,
-                                   empty_s)
+                                   empty_s, waiting_share)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Answer, phase, done, measurements, mpi)
 
 }  // namespace weir::bench

@@ -2,8 +2,8 @@
 
 namespace weir::bench {
 
-WeirMover::WeirMover(MPI_Comm communicator, Settings settings)
-    : communicator_{communicator}, settings_{std::move(settings)} {}
+WeirMover::WeirMover(MPI_Comm communicator, Settings settings, std::string name)
+    : communicator_{communicator}, settings_{std::move(settings)}, name_{std::move(name)} {}
 
 void WeirMover::prepare(const Scene& scene, Operation operation, StepKind step) {
   if (step == StepKind::repeated && plan_ && planned_for_ == operation) return;

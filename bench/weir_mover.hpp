@@ -10,9 +10,9 @@ namespace weir::bench {
 /// Weir itself. A first step has a context that has not seen the pattern; a repeated one the plan of an earlier step.
 class WeirMover : public Mover {
  public:
-  WeirMover(MPI_Comm communicator, Settings settings);
+  WeirMover(MPI_Comm communicator, Settings settings, std::string name = "weir");
 
-  [[nodiscard]] std::string name() const override { return "weir"; }
+  [[nodiscard]] std::string name() const override { return name_; }
   void prepare(const Scene& scene, Operation operation, StepKind step) override;
   void move(const Scene& scene, Operation operation) override;
 
@@ -24,6 +24,7 @@ class WeirMover : public Mover {
 
   MPI_Comm communicator_;
   Settings settings_;
+  std::string name_;
   std::optional<Context> context_;
   std::optional<Plan> plan_;  ///< of `planned_for`; none: the next move declares
   Operation planned_for_ = Operation::write;

@@ -9,6 +9,7 @@
 #include "collective.hpp"
 #include "limits.hpp"
 #include "resident_memory.hpp"
+#include "three_ways.hpp"
 #include "trial.hpp"
 #include "weir_mover.hpp"
 #include "workflow.hpp"
@@ -119,6 +120,9 @@ void run_job(MPI_Comm communicator) {
   if (request.baseline == "file-system") {
     const auto tell_progress = [&](double done) { tell(communicator, "workflow", done, {}); };
     tell(communicator, "workflow", 1, Workflow{communicator, workload, request}.run(tell_progress));
+  } else if (request.baseline == "two-phase") {
+    const auto tell_progress = [&](double done) { tell(communicator, "remote memory", done, {}); };
+    tell(communicator, "remote memory", 1, ThreeWays{communicator, workload, request}.run(tell_progress));
   } else {
     Job{communicator, workload, request}.run();
   }

@@ -77,7 +77,7 @@ Declaration declaration(const Part& part) {
 }
 
 const std::vector<WorkloadKind>& workload_table() {
-  static const std::vector<WorkloadKind> table{hacc(), array1d(), s3d(), tile(), e3sm_f(), e3sm_g()};
+  static const std::vector<WorkloadKind> table{hacc(), array1d(), s3d(), tile(), interleaved(), e3sm_f(), e3sm_g()};
   return table;
 }
 

@@ -79,6 +79,7 @@ WorkloadKind hacc();
 WorkloadKind array1d();
 WorkloadKind s3d();
 WorkloadKind tile();
+WorkloadKind interleaved();
 WorkloadKind e3sm_f();
 WorkloadKind e3sm_g();
 

@@ -39,10 +39,10 @@ foreach(variable IN LISTS weir_test_environment)
 endforeach()
 set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${weir_environment_file})
 
-# weir_mpi_run(name ranks... COMMAND command... [UNDER script]): ctest entries <name>.<n>ranks that start the command on
-# n ranks; the script is given the whole command line.
+# weir_mpi_run(name ranks... COMMAND command... [UNDER script words...]): ctest entries <name>.<n>ranks that start the
+# command on n ranks; the script is given the words and the whole command line.
 function(weir_mpi_run name)
-  cmake_parse_arguments(PARSE_ARGV 1 run "" UNDER COMMAND)
+  cmake_parse_arguments(PARSE_ARGV 1 run "" "" "UNDER;COMMAND")
   set(most ${weir_most_ranks})
   if(name MATCHES "^fault")  # thousands of short collective calls
     set(most ${weir_most_fault_ranks})

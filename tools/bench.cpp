@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <random>
 
 #include "baseline.hpp"
@@ -12,6 +13,7 @@
 #include "core/errors.hpp"
 #include "core/settings.hpp"
 #include "launch.hpp"
+#include "memory_server_process.hpp"
 #include "results.hpp"
 #include "machine/posix_traits.hpp"
 
@@ -33,6 +35,7 @@ struct Options {
   std::vector<std::string> settings;
   std::vector<std::string> hints;
   std::string launcher;
+  std::string tier;
 };
 
 /// Those asked for, or all that can be had, and the control.
@@ -52,11 +55,17 @@ std::vector<bench::Baseline> chosen_baselines(const std::vector<std::string>& na
 bench::Results run_all(const Options& options) {
   bench::Results results;
   results.workload = bench::make_workload(options.workload, options.parameters, options.ranks).value();
-  const Settings settings = bench_settings(options.settings, options.ranks, options.nodes);
+  Settings settings = bench_settings(options.settings, options.ranks, options.nodes);
   const auto baselines = chosen_baselines(options.against);
   const std::string worker = worker_path();
   const Scratch scratch{options.directory, "--dir"};
   results.file_system = posix_traits(scratch.path()).file_system;
+  std::optional<ServerProcess> server;
+  if (!options.tier.empty()) settings["memory.tier"] = options.tier;
+  if (options.tier == "remote" && !settings.contains("remote.contact")) {
+    server.emplace(scratch.path(), 4 * results.workload.file_bytes + (std::uint64_t{64} << 20));
+    settings["remote.contact"] = server->contact();
+  }
   results.request = {.workload = options.workload,
                      .parameters = options.parameters,
                      .baseline = {},
@@ -118,6 +127,7 @@ void add_workload(CLI::App& command, const bench::WorkloadKind& kind, const std:
       ->check(CLI::NonNegativeNumber);
   add("--dir", options->directory, "where to make a directory for the files (TMPDIR, else the working directory)")
       ->check(CLI::ExistingDirectory);
+  add("--tier", options->tier, "memory for aggregation, as the setting memory.tier; for remote a server is started here");
   workload->add_flag("--existing", options->existing, "overwrite a file in place instead of making a new one")
       ->group(group);
   add("--json", options->json, json_meaning);
@@ -140,6 +150,7 @@ void add_bench(CLI::App& program) {
   add_bench_plan(*command);
   add_bench_placement(*command);
   add_bench_workflow(*command);
+  add_bench_ran(*command);
 }
 
 }  // namespace weir::tools

@@ -20,6 +20,9 @@ void add_bench_placement(CLI::App& bench);
 /// Storage of the nodes side by side with the file system.
 void add_bench_workflow(CLI::App& bench);
 
+/// Remote memory in three phases side by side with two phases.
+void add_bench_ran(CLI::App& bench);
+
 /// A line on the terminal that says how far the work is.
 class Progress {
  public:

@@ -22,6 +22,7 @@ const std::vector<Case> cases{
     {"array1d", {{"sizes", "normal"}, {"bytes", "1000"}}},
     {"s3d", {{"block", "2x3x5"}}},
     {"tile", {{"tile", "5x7"}, {"element", "3"}}},
+    {"interleaved", {{"chunk", "7"}, {"bytes", "70"}}},
     {"tile", {{"tile", "5x7"}, {"element", "3"}, {"overlap", "2"}}},
 };
 

@@ -1,0 +1,216 @@
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "mpi/world.hpp"
+
+extern char** environ;
+
+namespace weir::testing {
+namespace {
+
+using Bytes = std::vector<unsigned char>;
+
+/// Steps through a memory server that rank 0 starts, and that may be full, stopped or dead.
+class Remote : public World {
+ protected:
+  void TearDown() override {
+    end_server();
+    World::TearDown();
+  }
+
+  void start_server(std::uint64_t bytes = 64 << 20) {
+    contact_ = directory() + "/contact";
+    if (rank() == 0) {
+      std::string size = std::to_string(bytes), program = WEIR_MEMORY_SERVER;
+      char* arguments[] = {program.data(), size.data(), contact_.data(), nullptr};
+      ASSERT_EQ(posix_spawn(&server_, program.c_str(), nullptr, nullptr, arguments, environ), 0);
+      for (int i = 0; i < 400 && !std::filesystem::exists(contact_); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds{25});
+      ASSERT_TRUE(std::filesystem::exists(contact_));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  void signal_server(int signal) const {
+    if (server_ > 0) ::kill(server_, signal);
+  }
+  void end_server(int signal = SIGTERM) {
+    if (server_ <= 0) return;
+    ::kill(server_, SIGCONT);
+    ::kill(server_, signal);
+    ::waitpid(server_, nullptr, 0);
+    server_ = -1;
+  }
+
+  [[nodiscard]] Settings settings(const Settings& more = {}) const {
+    Settings all{{"memory.tier", "remote"},      {"remote.contact", contact_}, {"plan.aggregators", "2"},
+                 {"plan.buffer_size", "16384"}, {"remote.timeout", "2"}};
+    for (const auto& [key, value] : more) all[key] = value;
+    return all;
+  }
+  /// 600 chunks of 500 bytes, one of each rank after another.
+  [[nodiscard]] Declaration chunks() const {
+    return Declaration{{static_cast<std::uint64_t>(rank()) * 500, 500, static_cast<std::uint64_t>(ranks()) * 500, 600}};
+  }
+  [[nodiscard]] Bytes data(int salt) const {
+    Bytes bytes(600 * 500);
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(i * 7 + i / 500 + rank() * 31 + salt);
+    return bytes;
+  }
+  [[nodiscard]] std::string path() const { return directory() + "/data"; }
+
+  /// Writes, reads without remote memory, and compares.
+  Status write(Context& weir, int salt, bool& remote) {
+    auto file = weir.create(path());
+    if (!file) return file.status();
+    auto step = file->declare(chunks());
+    if (!step) return step.status();
+    const Bytes bytes = data(salt);
+    if (Status status = step->write(0, bytes); !status.ok()) return status;
+    const Status status = file->close(*step);
+    remote = step->report().remote_bytes > 0;
+    return status;
+  }
+  Status read(Context& weir, Bytes& bytes, bool& remote) {
+    auto file = weir.open(path());
+    if (!file) return file.status();
+    auto step = file->declare(chunks());
+    if (!step) return step.status();
+    bytes.assign(600 * 500, 0xee);
+    if (Status status = step->read(0, bytes); !status.ok()) return status;
+    const Status status = file->close(*step);
+    remote = step->report().remote_bytes > 0;
+    return status;
+  }
+  void expect_whole(Context& weir, int salt, bool through_remote) {
+    bool remote = false;
+    Bytes found;
+    ASSERT_EQ(write(weir, salt, remote).message(), "");
+    EXPECT_EQ(remote, through_remote);
+    ASSERT_EQ(read(weir, found, remote).message(), "");
+    EXPECT_EQ(remote, through_remote);
+    EXPECT_EQ(found, data(salt));
+  }
+  /// Every rank has the same.
+  void expect_same(Code code) const {
+    int mine = static_cast<int>(code), least = 0, most = 0;
+    MPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    EXPECT_EQ(least, most);
+  }
+
+  std::string contact_;
+  pid_t server_ = -1;
+};
+
+TEST_F(Remote, steps_go_through_the_server_and_back) {
+  start_server();
+  for (const char* synchronous : {"no", "yes"}) {
+    Context weir{MPI_COMM_WORLD, settings({{"remote.synchronous", synchronous}, {"remote.when_lost", "fail"}})};
+    for (int pass = 0; pass < 3; ++pass) expect_whole(weir, pass, true);
+  }
+}
+
+TEST_F(Remote, the_plan_says_so) {
+  start_server();
+  Context weir{MPI_COMM_WORLD, settings()};
+  File file = weir.create(path()).value();
+  Step step = file.declare(chunks()).value();
+  EXPECT_NE(step.explain().find("three phases"), std::string::npos) << step.explain();
+  const Bytes bytes = data(0);
+  step.write(0, bytes).value();
+  step.finish().value();
+  file.close().value();
+}
+
+TEST_F(Remote, a_full_server_means_the_ordinary_way) {
+  start_server(1 << 16);
+  Context weir{MPI_COMM_WORLD, settings()};
+  expect_whole(weir, 1, false);
+}
+
+TEST_F(Remote, a_full_server_is_an_error_where_that_is_asked_for) {
+  start_server(1 << 16);
+  Context weir{MPI_COMM_WORLD, settings({{"remote.when_lost", "fail"}})};
+  bool remote = false;
+  const Status status = write(weir, 1, remote);
+  EXPECT_EQ(status.code(), Code::no_memory) << status.message();
+  expect_same(status.code());
+}
+
+TEST_F(Remote, steps_are_finished_without_a_server_that_was_killed) {
+  start_server();
+  Context weir{MPI_COMM_WORLD, settings()};
+  expect_whole(weir, 1, true);
+  end_server(SIGKILL);
+  MPI_Barrier(MPI_COMM_WORLD);
+  expect_whole(weir, 2, false);
+}
+
+TEST_F(Remote, a_server_killed_at_any_moment_of_a_step_costs_no_byte) {
+  for (int trial = 0; trial < 12; ++trial) {
+    SCOPED_TRACE(trial);
+    start_server();
+    {
+      Context weir{MPI_COMM_WORLD, settings({{"remote.synchronous", trial % 2 == 0 ? "no" : "yes"}})};
+      std::thread killer;
+      if (rank() == 0)
+        killer = std::thread{[this, trial] {
+          std::this_thread::sleep_for(std::chrono::microseconds{400 * trial});
+          end_server(SIGKILL);
+        }};
+      const double start = MPI_Wtime();
+      bool remote = false;
+      Bytes found;
+      for (int pass = 0; pass < 4; ++pass) {
+        EXPECT_EQ(write(weir, pass, remote).message(), "");
+        EXPECT_EQ(read(weir, found, remote).message(), "");
+        EXPECT_EQ(found, data(pass));
+      }
+      EXPECT_LT(MPI_Wtime() - start, 30);
+      if (killer.joinable()) killer.join();
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank() == 0) std::filesystem::remove(contact_);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+TEST_F(Remote, a_server_that_has_stopped_is_given_up) {
+  start_server();
+  Context weir{MPI_COMM_WORLD, settings()};
+  signal_server(SIGSTOP);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = MPI_Wtime();
+  bool remote = false;
+  EXPECT_EQ(write(weir, 3, remote).message(), "");
+  EXPECT_LT(MPI_Wtime() - start, 20);
+  EXPECT_FALSE(remote);
+}
+
+TEST_F(Remote, a_contact_file_without_a_server_is_an_error_on_all_ranks) {
+  start_server();
+  const std::string kept = directory() + "/kept";
+  if (rank() == 0) std::filesystem::copy(contact_, kept);
+  MPI_Barrier(MPI_COMM_WORLD);
+  end_server();
+  MPI_Barrier(MPI_COMM_WORLD);
+  auto weir = Context::make(MPI_COMM_WORLD, settings({{"remote.contact", kept}}));
+  EXPECT_FALSE(weir.ok());
+  expect_same(weir.status().code());
+  EXPECT_FALSE(weir.status().message().empty());
+}
+
+TEST_F(Remote, without_a_contact_file_the_setting_is_refused) {
+  auto weir = Context::make(MPI_COMM_WORLD, {{"memory.tier", "remote"}});
+  EXPECT_EQ(weir.status().code(), Code::settings);
+}
+
+}  // namespace
+}  // namespace weir::testing

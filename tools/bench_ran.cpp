@@ -1,0 +1,158 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <random>
+
+#include "bench_common.hpp"
+#include "bench_job.hpp"
+#include "commands.hpp"
+#include "core/units.hpp"
+#include "launch.hpp"
+#include "memory_server_process.hpp"
+#include "statistics.hpp"
+#include "text_table.hpp"
+
+namespace weir::tools {
+namespace {
+
+struct RanOptions {
+  std::vector<std::string> chunks{"4KiB", "16KiB", "64KiB", "256KiB", "1MiB", "4MiB", "16MiB"};
+  std::vector<int> ranks{6, 12, 18, 24, 30, 36};
+  std::string bytes = "16MiB";
+  std::string fixed_chunk = "64KiB";
+  int fixed_ranks = 12;
+  int pairs = 7;
+  double budget_s = 600;
+  std::string directory, json, launcher;
+  std::vector<std::string> settings;
+};
+
+std::uint64_t bytes_of_option(const std::string& text, const char* option) {
+  const auto bytes = parse_bytes(text);
+  if (!bytes || *bytes == 0)
+    throw Error{{Code::invalid, fmt::format("weir: {} '{}' is not a number of bytes, such as 64KiB", option, text)}};
+  return *bytes;
+}
+
+/// One line of a figure: a chunk size, or a number of ranks.
+struct Point {
+  std::string label;
+  std::uint64_t chunk;
+  int ranks;
+};
+
+/// The measurements of one point, by operation.
+std::vector<bench::Measurement> measure(const RanOptions& options, const Point& point, const std::string& worker,
+                                        const Progress& progress, bench::Results& results) {
+  const Scratch scratch{options.directory, "--dir"};
+  const std::uint64_t bytes = std::max(bytes_of_option(options.bytes, "--bytes"), point.chunk) / point.chunk * point.chunk;
+  const bench::Parameters parameters{{"chunk", std::to_string(point.chunk)}, {"bytes", std::to_string(bytes)}};
+  results.workload = bench::make_workload("interleaved", parameters, point.ranks).value();
+  const ServerProcess server{scratch.path(), 4 * results.workload.file_bytes + (std::uint64_t{64} << 20)};
+  Settings settings = bench_settings(options.settings, point.ranks, 0);
+  settings["remote.contact"] = server.contact();
+  results.request = {.workload = "interleaved",
+                     .parameters = parameters,
+                     .baseline = "two-phase",
+                     .operations = {"write", "read"},
+                     .directory = scratch.path(),
+                     .pairs = options.pairs,
+                     .budget_s = options.budget_s / static_cast<double>(options.chunks.size() + options.ranks.size()),
+                     .seed = std::random_device{}(),
+                     .settings = settings,
+                     .hints = {}};
+  auto command = bench::launcher(options.launcher, point.ranks);
+  command.push_back(worker);
+  const std::size_t before = results.entries.size();
+  run_worker(point.label, command, 2, progress, results);
+  std::vector<bench::Measurement> measured;
+  for (std::size_t i = before; i < results.entries.size(); ++i) measured.push_back(results.entries[i].measurement);
+  return measured;
+}
+
+std::string shown(const bench::Ratio& ratio) {
+  return fmt::format("{:.2f} [{:.2f}, {:.2f}]", ratio.ratio, ratio.interval.low, ratio.interval.high);
+}
+
+/// The lines of a figure, and the same for programs.
+struct Figure {
+  explicit Figure(const std::string& first)
+      : table{{first, "operation", "asynchronous", "synchronous", "two-phase", "sync / async", "two-phase / async",
+               "waiting"}} {}
+
+  void add(const Point& point, const bench::Measurement& m) {
+    const auto& synchronous = m.formulations_s.at("synchronous");
+    const bench::Ratio gain = bench::ratio_of_pairs(synchronous, m.weir_s),
+                       against = bench::ratio_of_pairs(m.baseline_s, m.weir_s);
+    table.push_back({point.label, m.operation, format_seconds(bench::median(m.weir_s)),
+                     format_seconds(bench::median(synchronous)), format_seconds(bench::median(m.baseline_s)),
+                     shown(gain), shown(against), fmt::format("{:.1f} %", 100 * m.waiting_share)});
+    json.push_back({{"chunk", point.chunk},
+                    {"ranks", point.ranks},
+                    {"operation", m.operation},
+                    {"asynchronous_s", m.weir_s},
+                    {"synchronous_s", synchronous},
+                    {"two_phase_s", m.baseline_s},
+                    {"waiting_share", m.waiting_share},
+                    {"problems", m.problems}});
+  }
+
+  std::vector<std::vector<std::string>> table;
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+};
+
+void run_ran(const RanOptions& options) {
+  bench::catch_interrupts();
+  const std::string worker = worker_path();
+  const Progress progress;
+  bench::Results results;
+  Figure by_chunk{"chunk"}, by_ranks{"ranks"};
+  const auto fill = [&](Figure& figure, const Point& point) {
+    if (bench::interrupted()) return;
+    for (const bench::Measurement& m : measure(options, point, worker, progress, results)) figure.add(point, m);
+  };
+  for (const std::string& chunk : options.chunks)
+    fill(by_chunk, {chunk, bytes_of_option(chunk, "--chunks"), options.fixed_ranks});
+  for (const int ranks : options.ranks)
+    fill(by_ranks, {std::to_string(ranks), bytes_of_option(options.fixed_chunk, "--chunk"), ranks});
+  progress.clear();
+  std::string text = fmt::format("{} a rank through a memory server on this machine, {} ranks:\n{}", options.bytes,
+                                 options.fixed_ranks, bench::aligned(by_chunk.table));
+  text += fmt::format("\nthe same in chunks of {}:\n{}", options.fixed_chunk, bench::aligned(by_ranks.table));
+  for (const auto& failure : results.failures) text += fmt::format("failed: {}: {}\n", failure.baseline, failure.problem);
+  for (const auto& entry : results.entries)
+    for (const std::string& problem : entry.measurement.problems)
+      text += fmt::format("wrong: {}, {}: {}\n", entry.baseline, entry.measurement.operation, problem);
+  print_results(options.json, text, {{"by_chunk", by_chunk.json}, {"by_ranks", by_ranks.json}});
+  set_exit_code(results.right() ? 0 : 1);
+}
+
+}  // namespace
+
+void add_bench_ran(CLI::App& bench) {
+  CLI::App* command = bench.add_subcommand(
+      "ran", "three phases through a memory server, with one meeting or one in every round, beside two phases");
+  const auto options = std::make_shared<RanOptions>();
+  const auto add = [&](const std::string& name, auto& value, const std::string& meaning) {
+    return command->add_option(name, value, meaning)->capture_default_str();
+  };
+  add("--chunks", options->chunks, "contiguous chunks of the first figure")->delimiter(',');
+  add("--fixed-ranks", options->fixed_ranks, "ranks of the first figure")->check(CLI::Range(1, 100'000));
+  add("--ranks", options->ranks, "numbers of ranks of the second figure")->delimiter(',')->check(CLI::Range(1, 100'000));
+  add("--chunk", options->fixed_chunk, "contiguous chunk of the second figure");
+  add("--bytes", options->bytes, "of a rank, at least one chunk");
+  add("--pairs", options->pairs, "runs of each way")->check(CLI::Range(3, 100'000));
+  add("--budget", options->budget_s, "seconds for everything; fewer runs, at least 3, when they do not suffice")
+      ->check(CLI::NonNegativeNumber);
+  add("--dir", options->directory, "where to make a directory for the files (TMPDIR, else the working directory)")
+      ->check(CLI::ExistingDirectory);
+  add("--json", options->json, json_meaning);
+  add("--set", options->settings, "a setting of Weir, key=value; may be repeated")->take_all();
+  add("--mpirun", options->launcher, "another launcher with its arguments, without the number of ranks");
+  command->footer(R"(Examples:
+  weir bench ran
+  weir bench ran --chunks 4KiB,64KiB --ranks 6,12 --pairs 5 --set plan.buffer_size=1MiB)");
+  command->callback([options] { telling_errors([&] { run_ran(*options); }); });
+}
+
+}  // namespace weir::tools

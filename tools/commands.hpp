@@ -8,6 +8,7 @@ namespace weir::tools {
 
 void add_info(CLI::App& program);
 void add_machine(CLI::App& program);
+void add_memory(CLI::App& program);
 void add_bench(CLI::App& program);
 void add_drain(CLI::App& program);
 void add_plan(CLI::App& program);

@@ -14,7 +14,7 @@
 namespace weir::tools {
 namespace {
 
-constexpr std::array commands{add_info, add_machine, add_plan, add_run, add_bench, add_drain};
+constexpr std::array commands{add_info, add_machine, add_plan, add_run, add_bench, add_drain, add_memory};
 int exit_code = 0;
 
 constexpr const char* examples = R"(Examples:

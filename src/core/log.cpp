@@ -13,8 +13,8 @@ namespace weir {
 namespace {
 
 constexpr std::array<std::string_view, 5> level_names{"off", "error", "warn", "info", "debug"};
-constexpr std::array<std::string_view, log_components> component_names{"core",    "machine",  "plan",  "memory",
-                                                                       "storage", "exchange", "engine"};
+constexpr std::array<std::string_view, log_components> component_names{"core",    "machine",  "plan",   "memory", "storage",
+                                                                       "exchange", "engine", "net",    "remote"};
 using Levels = std::array<LogLevel, log_components>;
 
 std::atomic<int> log_rank{-1};

@@ -15,8 +15,8 @@ namespace weir {
 enum class LogLevel : std::uint8_t { off, error, warn, info, debug };
 
 /// The part of Weir that speaks; one a folder of the sources.
-enum class LogComponent : std::uint8_t { core, machine, plan, memory, storage, exchange, engine };
-inline constexpr std::size_t log_components = 7;
+enum class LogComponent : std::uint8_t { core, machine, plan, memory, storage, exchange, engine, net, remote };
+inline constexpr std::size_t log_components = 9;
 
 /// Sets the levels of all components from "warn,plan:debug"; later parts override earlier ones, "" switches all off.
 Status set_log(std::string_view specification);

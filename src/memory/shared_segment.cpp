@@ -30,7 +30,7 @@ Status no_memory(int error, std::uint64_t size) noexcept {
 
 Result<SharedSegment> SharedSegment::create(std::uint64_t size, std::uint64_t present) {
   SharedSegment segment;
-  segment.owned_descriptor_ = ::memfd_create("weir", MFD_CLOEXEC);
+  segment.owned_descriptor_ = ::memfd_create("weir", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (segment.owned_descriptor_ < 0 || ::ftruncate(segment.owned_descriptor_, static_cast<off_t>(size)) != 0)
     return no_memory(errno, size);
   if (Status status = segment.commit(0, present); !status.ok()) return status;

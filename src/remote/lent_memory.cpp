@@ -1,0 +1,61 @@
+#include "remote/lent_memory.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+
+#include "core/errors.hpp"
+#include "machine/local_device.hpp"
+#include "memory/dram_bank.hpp"
+#include "memory/mapped_bank.hpp"
+#include "remote/protocol.hpp"
+
+namespace weir {
+
+Result<LentMemory> LentMemory::make(std::uint64_t size, const std::string& directory) {
+  BankAttributes attributes;
+  attributes.name = attributes.kind = directory.empty() ? "dram" : "mapped";
+  attributes.capacity = size;
+  if (directory.empty()) return LentMemory{std::make_unique<DramBank>(std::move(attributes))};
+  if (auto usable = bank_in_directory(directory); !usable) return usable.status();
+  return LentMemory{std::make_unique<MappedBank>(std::move(attributes), directory)};
+}
+
+std::uint64_t LentMemory::features() const noexcept { return MemoryFeature::mapped; }
+
+Status LentMemory::allocate(std::uint64_t region, std::uint64_t bytes) {
+  auto memory = bank_->allocate(bytes);
+  if (!memory) return {Code::no_memory, memory.status().message()};
+  // Nobody can shrink it under a client that has it mapped. Files in a directory have no seals.
+  ::fcntl(memory->address().descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+  regions_.emplace(region, Region{*std::move(memory), bytes});
+  return {};
+}
+
+Result<Answer> LentMemory::lend(std::uint64_t region, const Session& session, std::uint64_t access) {
+  const auto& [memory, bytes] = regions_.at(region);
+  RegionAnswer answer;
+  answer.region = region;
+  answer.bytes = bytes;
+  if ((access & MemoryFeature::mapped) && session.local) {
+    Descriptor lent{::fcntl(memory.address().descriptor, F_DUPFD_CLOEXEC, 0)};
+    if (!lent) return problem(Code::no_memory, "cannot lend memory: the server has no descriptor left");
+    return Answer{MemoryMessage::region, answer.encode(), std::move(lent)};
+  }
+  return problem(Code::unsupported, "cannot lend memory: the server and this client have no way in common to reach it");
+}
+
+void LentMemory::free(std::uint64_t region) noexcept {
+  const auto found = regions_.find(region);
+  if (found == regions_.end()) return;
+  // A client that was given up may still have it mapped: the memory goes back all the same.
+  ::fallocate(found->second.memory.address().descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+              static_cast<off_t>(found->second.memory.size()));
+  regions_.erase(found);
+}
+
+void LentMemory::left(const Session&) noexcept {}
+
+}  // namespace weir

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include <weir/status.hpp>
+
+#include "memory/bank.hpp"
+#include "net/service.hpp"
+
+namespace weir {
+
+/// The memory of a server's regions, and the ways to give clients access to it.
+class LentMemory {
+ public:
+  /// Ordinary memory, or files without names in a directory, mapped.
+  static Result<LentMemory> make(std::uint64_t size, const std::string& directory);
+
+  /// `MemoryFeature` bits of the ways there are.
+  [[nodiscard]] std::uint64_t features() const noexcept;
+
+  /// All of it is there when this returns; `no_memory` when there is none.
+  Status allocate(std::uint64_t region, std::uint64_t bytes);
+  /// What the client needs to reach a region in one of the ways it asks for.
+  Result<Answer> lend(std::uint64_t region, const Session& session, std::uint64_t access);
+  void free(std::uint64_t region) noexcept;
+  void left(const Session& session) noexcept;
+  bool is_idle() noexcept { return true; }
+
+ private:
+  struct Region {
+    Allocation memory;
+    std::uint64_t bytes = 0;  ///< as asked for; the memory is whole pages
+  };
+
+  explicit LentMemory(std::unique_ptr<MemoryBank> bank) : bank_{std::move(bank)} {}
+
+  std::unique_ptr<MemoryBank> bank_;
+  std::unordered_map<std::uint64_t, Region> regions_;
+};
+
+}  // namespace weir

@@ -10,4 +10,4 @@ for attempt in $(seq 200); do
   [ -e "$directory/contact" ] && break
   sleep 0.05
 done
-WEIR_MEMORY_TIER=remote WEIR_REMOTE_CONTACT=$directory/contact WEIR_REMOTE_WHEN_LOST=fail "$@"
+RANDOM_CASES=${RANDOM_CASES:-60} WEIR_MEMORY_TIER=remote WEIR_REMOTE_CONTACT=$directory/contact WEIR_REMOTE_WHEN_LOST=fail "$@"

@@ -71,8 +71,8 @@ module weir
   public :: weir_drain_start, weir_drain_progress, weir_drain_wait
   public :: weir_declaration_new, weir_declaration_free, weir_declaration_runs, weir_declaration_box, &
     weir_declaration_variable
-  public :: weir_declare, weir_write, weir_read, weir_finish, weir_start, weir_test, weir_wait, weir_explain, &
-    weir_report, weir_step_free
+  public :: weir_declare, weir_write, weir_read, weir_finish, weir_start, weir_absorb, weir_test, weir_wait, &
+    weir_explain, weir_report, weir_step_free
   public :: weir_step_plan, weir_plan_step, weir_plan_hash, weir_plan_text, weir_plan_explain, weir_plan_save, &
     weir_load_plan, weir_plan_free
 
@@ -293,6 +293,12 @@ contains
     type(weir_step), intent(in) :: step
     integer, intent(out) :: code
     code = c_start(step%handle)
+  end subroutine
+
+  subroutine weir_absorb(step, code)
+    type(weir_step), intent(in) :: step
+    integer, intent(out) :: code
+    code = c_absorb(step%handle)
   end subroutine
 
   subroutine weir_test(step, done, code)

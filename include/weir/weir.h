@@ -123,6 +123,7 @@ int weir_write(weir_step* step, int variable, const void* data, uint64_t bytes);
 int weir_read(weir_step* step, int variable, void* data, uint64_t bytes);
 int weir_finish(weir_step* step);
 int weir_start(weir_step* step);
+int weir_absorb(weir_step* step);
 int weir_test(weir_step* step, int* done);
 int weir_wait(weir_step* step);
 /* The text is valid until the next call with this handle. */

@@ -78,6 +78,12 @@ class Step {
   [[nodiscard]] bool test();
   Status wait();
 
+  /// With memory.tier=remote: returns when memory servers have all of the data, so that the program can go on and use its
+  /// variables again. They are stored in the background, without MPI: `test` tells whether this rank has done its part,
+  /// and `wait`, or closing the file, returns what `finish` would have. Until then what is absorbed is as safe as the
+  /// servers are. Otherwise the same as `finish`. Collective.
+  Status absorb();
+
   [[nodiscard]] std::string explain() const;  ///< the plan's explanation and what the last pass measured
   [[nodiscard]] Report report() const;        ///< of the last pass
   [[nodiscard]] Plan plan() const;

@@ -356,6 +356,10 @@ int weir_start(weir_step* step) {
   return call("weir_start", {{"step", step}}, [&] { return step->value->start(); });
 }
 
+int weir_absorb(weir_step* step) {
+  return call("weir_absorb", {{"step", step}}, [&] { return step->value->absorb(); });
+}
+
 int weir_test(weir_step* step, int* done) {
   return call("weir_test", {{"step", step}, {"done", done}}, [&] {
     *done = step->value->test() ? 1 : 0;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/payload.hpp"
+#include "plan/payload.hpp"
 
 namespace weir {
 

@@ -23,6 +23,7 @@ const char* name(Call call) noexcept {
     case Call::declare: return "declare";
     case Call::step: return "step";
     case Call::finish: return "finish";
+    case Call::absorb: return "absorb";
     case Call::sync: return "sync";
     case Call::close: return "close";
     case Call::save: return "save";

@@ -18,7 +18,7 @@
 namespace weir {
 
 /// Collective calls, so that ranks that call different ones can be told.
-enum class Call : std::uint8_t { none, create, open, update, declare, step, finish, sync, close, save, load, drain, drop_out };
+enum class Call : std::uint8_t { none, create, open, update, declare, step, finish, absorb, sync, close, save, load, drain, drop_out };
 const char* name(Call call) noexcept;
 /// Tells one collective call from another: what, on which of the context's files, with which plan.
 inline std::uint64_t call_id(Call call, std::uint64_t object, std::uint64_t plan_serial = 0) noexcept {

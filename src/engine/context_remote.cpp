@@ -16,6 +16,7 @@ Status Context::Impl::connect_remote() {
   auto memory = connect_remote_memory(options);
   if (!memory) return memory.status();
   remote.emplace();
+  remote->options = std::move(options);
   remote->memory = std::move(*memory);
   remote->falls_back = settings.text("remote.when_lost") == "two-phase";
   remote->synchronous = settings.flag("remote.synchronous");

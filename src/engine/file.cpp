@@ -223,6 +223,10 @@ Result<Step> File::Impl::step(std::uint64_t shift) {
 }
 
 Status File::Impl::check_idle() const noexcept {
+  if (absorbed)
+    return problem(Code::invalid, [&] {
+      return fmt::format("cannot begin another step in '{}': one was absorbed and is still being stored", path);
+    }, "wait for it first");
   if (!moving_early) return {};
   return problem(Code::invalid, [&] {
     return fmt::format("cannot begin another step in '{}': one has been given data", path);

@@ -45,6 +45,7 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   Code failed_code = Code::io;   ///< of the last of them
   std::size_t steps = 0;         ///< made so far; data moves before `finish` only while there is one
   bool moving_early = false;     ///< a step has moved data and was not started
+  Step::Impl* absorbed = nullptr;  ///< a step whose data a thread is storing
 
   static Result<std::shared_ptr<Impl>> open(std::shared_ptr<Context::Impl> context, const std::string& path,
                                             OpenMode mode, const Plan* plan, const Settings& given);
@@ -65,6 +66,7 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   void stored(std::size_t section, std::span<const std::uint64_t> sums) noexcept {
     if (set_) set_->stored(section, sums);
   }
+  [[nodiscard]] bool in_set() const noexcept { return set_ != nullptr; }
   /// Whether ranks make checksums of what they write.
   [[nodiscard]] bool makes_checksums() const noexcept { return set_ && set_->writes(); }
 
@@ -87,7 +89,7 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   /// Whether the data goes to a temporary name first.
   [[nodiscard]] bool replaces() const noexcept { return replaces_; }
   [[nodiscard]] Status check_open(const char* action) const noexcept;
-  /// An error while `moving_early`.
+  /// An error while a step is under way that others would disturb.
   [[nodiscard]] Status check_idle() const noexcept;
 
  private:

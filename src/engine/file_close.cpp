@@ -12,6 +12,8 @@ namespace weir {
 
 Status File::Impl::sync() {
   if (Status status = check_open("sync"); !status.ok()) return status;
+  if (absorbed)
+    if (Status status = absorbed->wait(); !status.ok()) return status;
   context->drain();
   Status mine;
   if (storage_ && mode != OpenMode::read)
@@ -30,6 +32,7 @@ Status File::Impl::close() {
     abandon();
   }
   if (Status status = check_open("close"); !status.ok()) return status;
+  if (absorbed) (void)absorbed->wait();  // its failure is told below
   context->drain();
   return close_together(context->enter(Call::close, serial), nullptr);
 }
@@ -40,7 +43,7 @@ Status File::Impl::close(Step::Impl& last) {
       return fmt::format("cannot close '{}': the step belongs to another file", path);
     }, "pass a step of this file");
   if (mode == OpenMode::read || set_ || last.remote()) {
-    const Status finished = last.start();
+    const Status finished = absorbed == &last ? Status{} : last.start();
     const Status status = finished.ok() ? last.wait() : finished;
     const Status ended = close();
     return status.ok() && !ended.ok() ? ended : status;

@@ -9,6 +9,7 @@ namespace weir {
 
 /// What a context has of remote memory.
 struct RemoteBank {
+  RemoteOptions options;         ///< how it was reached
   std::unique_ptr<RemoteMemory> memory;
   RegionName name;               ///< of the job; `serial` counts the dumps that were named
   bool falls_back = true;        ///< a step that cannot go through it goes the ordinary way
@@ -21,7 +22,12 @@ struct RemoteDump {
   RegionName name;  ///< but for the rank
   bool prepared = false;  ///< every rank has its own part
   std::unique_ptr<RemoteRegion> own;
-  std::vector<std::unique_ptr<RemoteRegion>> sources;
+  /// What an aggregator has of all of them, through a connection of its own where a thread of its own carries.
+  struct Sources {
+    std::unique_ptr<RemoteMemory> connection;
+    std::vector<std::unique_ptr<RemoteRegion>> regions;
+  };
+  Sources sources, background;
 };
 
 /// The dumps of one arena. All ranks ask for the same ones in the same order.

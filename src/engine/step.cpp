@@ -47,7 +47,14 @@ Step::Impl::Impl(File::Impl& file, Plan plan)
   ++context_.steps;
 }
 
-Step::Impl::~Impl() { --context_.steps; }
+Step::Impl::~Impl() {
+  --context_.steps;
+  if (state_ != State::absorbed) return;
+  take_back();
+  if (!pass_.failed() && !remote_->lost()) return;
+  ++file_->failed_steps;  // nobody waited for it: closing the file tells
+  file_->failed_code = Code::io;
+}
 
 void Step::Impl::attach(std::shared_ptr<File::Impl> file, Arena& arena, StepPlace place) noexcept {
   file_ = std::move(file);
@@ -162,7 +169,12 @@ bool Step::Impl::progress(bool head) noexcept {
 void Step::Impl::arrive() noexcept {
   end_moving();
   if (through_remote_ && remote_->lost()) {
-    if (context_.remote->falls_back)
+    if (absorbs_ && stage_ == Stage::carry)
+      pass_.fail(problem(Code::io, [&] {
+        return fmt::format("cannot store '{}': what remote memory had absorbed is lost ({})", file_->path,
+                           remote_->loss().message());
+      }, "write it again"));
+    else if (context_.remote->falls_back)
       pass_.outcome.flags |= Outcome::lost;
     else
       pass_.fail(remote_->loss());
@@ -209,6 +221,7 @@ void Step::Impl::conclude() noexcept {
 
 Status Step::Impl::start(Call call) {
   if (Status status = file_->check_open("finish a step in"); !status.ok()) return status;
+  if (file_->absorbed && file_->absorbed != this) return file_->check_idle();
   if (started() && state_ != State::over) return problem(Code::invalid, "cannot start a step twice", "wait for it first");
   if (state_ == State::over) reset();
   started_at_ = now();
@@ -247,6 +260,7 @@ bool Step::Impl::progress_all(bool& poll) noexcept {
 }
 
 bool Step::Impl::test() {
+  if (state_ == State::absorbed) return background_done_.load();
   const auto keep = shared_from_this();
   bool poll = false;
   progress_all(poll);
@@ -303,6 +317,14 @@ void Step::Impl::break_off() noexcept {
 Status Step::Impl::wait() {
   if (state_ == State::giving)
     return problem(Code::invalid, "cannot wait for a step that was not started", "call start or finish");
+  if (state_ == State::absorbed) {
+    take_back();
+    const Outcome begun = context_.enter(Call::finish, file_->serial, plan_.impl()->serial);
+    pass_.outcome.call = begun.call;
+    pass_.outcome.flags |= begun.flags;
+    state_ = State::moving;
+    context_.under_way.push_back(shared_from_this());
+  }
   work_until([this] { return over(); });
   return result_;
 }
@@ -359,6 +381,7 @@ Status Step::finish() {
 Status Step::start() { return impl_->start(); }
 bool Step::test() { return impl_->test(); }
 Status Step::wait() { return impl_->wait(); }
+Status Step::absorb() { return impl_->absorb(); }
 std::string Step::explain() const { return impl_->explain(); }
 Report Step::report() const { return impl_->report(); }
 Plan Step::plan() const { return impl_->plan(); }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <variant>
 #include <vector>
 
@@ -25,6 +27,7 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
   Status start(Call call = Call::finish);
   bool test();
   Status wait();
+  Status absorb();
   /// Starts and moves everything, but leaves the agreement to the caller, who then calls `conclude`.
   Status start_for_close();
   /// What this rank brings to that agreement.
@@ -48,7 +51,7 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
   [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
 
  private:
-  enum class State : std::uint8_t { giving, moving, arrived, over };
+  enum class State : std::uint8_t { giving, moving, arrived, absorbed, over };
   [[nodiscard]] const RankPlan& own() const noexcept { return plan_.impl()->plan; }
   /// What a step through remote memory does between two meetings.
   enum class Stage : std::uint8_t { prepare, own, carry };
@@ -61,6 +64,10 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
   /// Whether there is a next stage.
   bool next_stage() noexcept;
   void leave_remote() noexcept;
+  /// All data is in remote memory: the rest is left to a thread.
+  void leave_to_background() noexcept;
+  void carry_all() noexcept;
+  void take_back() noexcept;
   void arrive() noexcept;
   /// Whether the ranks may agree on the step: all its data has moved, and it is the next in line.
   [[nodiscard]] bool may_arrive() const noexcept;
@@ -90,6 +97,9 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
   std::optional<ThreePhase> remote_;
   bool through_remote_ = false;
   Stage stage_ = Stage::own;
+  bool absorbs_ = false;  // in this pass
+  std::thread background_;
+  std::atomic<bool> background_done_ = true;
   std::string loss_;  // why the last pass went the ordinary way
   std::vector<std::byte*> memory_;
   std::vector<std::uint64_t> sums_;      // checksums of all variables, one after another, where the file has them

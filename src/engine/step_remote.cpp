@@ -1,9 +1,13 @@
+#include <sched.h>
+
+#include "core/errors.hpp"
 #include "core/log.hpp"
 #include "engine/step.hpp"
 
 namespace weir {
 
 void Step::Impl::begin_remote() noexcept {
+  absorbs_ = false;
   through_remote_ = remote_.has_value();
   if (!remote_) return;
   remote_->reset();
@@ -63,6 +67,48 @@ void Step::Impl::go_on() noexcept {
   else if (!next_stage())
     return conclude();
   state_ = State::moving;
+  if (absorbs_ && through_remote_) leave_to_background();
+}
+
+void Step::Impl::carry_all() noexcept {
+  remote_->carry_in_background();
+  while (!stage_done())
+    if (!aggregator_->progress()) {
+      if (aggregator_->storing())
+        file_->get()->wait();
+      else
+        sched_yield();
+    }
+  background_done_.store(true);
+}
+
+void Step::Impl::leave_to_background() noexcept {
+  state_ = State::absorbed;
+  file_->absorbed = this;
+  std::erase_if(context_.under_way, [this](const auto& step) { return step.get() == this; });
+  if (!aggregator_) return;
+  background_done_.store(false);
+  try {
+    background_ = std::thread{[this] { carry_all(); }};
+  } catch (const std::exception&) {
+    carry_all();
+  }
+}
+
+void Step::Impl::take_back() noexcept {
+  if (background_.joinable()) background_.join();
+  if (file_) file_->absorbed = nullptr;
+}
+
+Status Step::Impl::absorb() {
+  if (own().layout.direction == Direction::read || file_->in_set() || !remote_ || remote_->in_rounds()) {
+    const Status started = start();
+    return started.ok() ? wait() : started;
+  }
+  if (Status status = start(Call::absorb); !status.ok()) return status;
+  absorbs_ = true;
+  work_until([this] { return over() || state_ == State::absorbed; });
+  return state_ == State::absorbed ? Status::done(own().layout.bytes) : result_;
 }
 
 }  // namespace weir

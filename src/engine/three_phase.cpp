@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/errors.hpp"
-#include "engine/payload.hpp"
+#include "plan/payload.hpp"
 
 namespace weir {
 namespace {
@@ -22,7 +22,7 @@ ThreePhase::ThreePhase(Pass& pass, RemoteBank& bank) : pass_{pass}, part_{*pass.
 }
 
 ThreePhase::~ThreePhase() {
-  if (parcels_ > 0) (void)bank_.memory->flush();
+  if (parcels_ > 0) (void)memory().flush();
 }
 
 void ThreePhase::reset() noexcept {
@@ -34,6 +34,20 @@ void ThreePhase::reset() noexcept {
   carrying_ = ~std::uint64_t{0};
   carried_ = 0;
   flushed_ = false;
+  in_background_ = false;
+}
+
+void ThreePhase::carry_in_background() noexcept {
+  lose(attempt("use remote memory", [&]() -> Status {
+    auto& connection = dump_->background.connection;
+    if (!connection) {
+      auto made = connect_remote_memory(bank_.options);
+      if (!made) return made.status();
+      connection = std::move(*made);
+    }
+    in_background_ = true;
+    return {};
+  }));
 }
 
 std::uint32_t ThreePhase::round_of(std::uint32_t window) const noexcept {
@@ -65,12 +79,12 @@ bool ThreePhase::prepare_own() noexcept {
   const std::uint64_t bytes = part_.places.back();
   if (!dump_) lose(no_memory());
   if (lost() || bytes == 0) return !lost();
-  lose(bank_.memory->failure());
+  lose(memory().failure());
   if (lost() || dump_->own) return !lost();
   lose(attempt("use remote memory", [&]() -> Status {
     RegionName name = dump_->name;
     name.rank = static_cast<std::uint64_t>(pass_.team.rank());
-    auto region = bank_.memory->allocate(name, bytes);
+    auto region = memory().allocate(name, bytes);
     if (region) dump_->own = std::move(*region);
     return region.status();
   }));
@@ -106,11 +120,11 @@ void ThreePhase::copy_own(const Edge& edge, Range part, const std::vector<std::b
 template <class Empty>
 bool ThreePhase::settle(Empty&& empty) noexcept {
   if (parcels_ == 0) return true;
-  const std::size_t left = bank_.memory->progress();
-  lose(bank_.memory->failure());
+  const std::size_t left = memory().progress();
+  lose(memory().failure());
   if (left > 0 && !lost()) return false;
   if (lost())
-    (void)bank_.memory->flush();
+    (void)memory().flush();
   else
     for (std::size_t p = 0; p < parcels_; ++p) empty(under_way_[p], landing(p));
   parcels_ = 0;
@@ -167,21 +181,21 @@ bool ThreePhase::move_own(const std::vector<std::byte*>& memory) noexcept {
     });
   if (writes() && !flushed_ && own_done() && !lost() && dump_->own) {
     flushed_ = true;
-    lose(bank_.memory->flush());
+    lose(memory().flush());
   }
   return moved;
 }
 
 RemoteRegion* ThreePhase::source_region(std::size_t source) noexcept {
-  auto& regions = dump_->sources;
+  auto& regions = (in_background_ ? dump_->background : dump_->sources).regions;
   const int rank = part_.sources[source].rank;
-  if (rank == pass_.team.rank()) return dump_->own.get();
+  if (rank == pass_.team.rank() && !in_background_) return dump_->own.get();
   lose(attempt("use remote memory", [&]() -> Status {
     regions.resize(part_.sources.size());
     if (regions[source]) return {};
     RegionName name = dump_->name;
     name.rank = static_cast<std::uint64_t>(rank);
-    auto region = bank_.memory->attach(name);
+    auto region = memory().attach(name);
     if (region) regions[source] = std::move(*region);
     return region.status();
   }));
@@ -222,7 +236,7 @@ bool ThreePhase::carry(std::uint64_t window, std::byte* buffer) noexcept {
     carrying_ = window;
     source_ = 0;
     at_ = 0;
-    lose(dump_ ? bank_.memory->failure() : no_memory());
+    lose(dump_ ? memory().failure() : no_memory());
   }
   const auto& domain = pass_.layout().domains[pass_.plan.domain->domain];
   for (; source_ < part_.sources.size() && !lost() && !pass_.failed(); ++source_, at_ = 0) {
@@ -242,7 +256,7 @@ bool ThreePhase::carry(std::uint64_t window, std::byte* buffer) noexcept {
     return false;
   carrying_ = ~std::uint64_t{0};
   ++carried_;
-  if (!writes() && carried_ >= windows_of_round() && !lost()) lose(bank_.memory->flush());
+  if (!writes() && carried_ >= windows_of_round() && !lost()) lose(memory().flush());
   return true;
 }
 

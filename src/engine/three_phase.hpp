@@ -31,6 +31,10 @@ class ThreePhase final : public WindowCarrier {
   /// Whether the aggregator of this rank has carried all windows of the round.
   [[nodiscard]] bool carried_all() const noexcept;
   bool carry(std::uint64_t window, std::byte* buffer) noexcept override;
+  /// From now on until `reset` the windows are carried by another thread than the one that moves own bytes, perhaps of
+  /// another step.
+  void carry_in_background() noexcept;
+  [[nodiscard]] bool in_rounds() const noexcept { return rounds_ > 1; }
 
   [[nodiscard]] bool lost() const noexcept override { return !loss_.ok(); }
   /// Why it cannot go on.
@@ -52,6 +56,10 @@ class ThreePhase final : public WindowCarrier {
   [[nodiscard]] bool writes() const noexcept { return pass_.layout().direction == Direction::write; }
   [[nodiscard]] std::uint32_t round_of(std::uint32_t window) const noexcept;
   [[nodiscard]] std::uint32_t windows_of_round() const noexcept;
+  /// Of what is being moved.
+  [[nodiscard]] RemoteMemory& memory() const noexcept {
+    return in_background_ ? *dump_->background.connection : *bank_.memory;
+  }
   RemoteRegion* source_region(std::size_t source) noexcept;
   void lose(const Status& why) noexcept {
     if (loss_.ok()) loss_ = why;
@@ -82,6 +90,7 @@ class ThreePhase final : public WindowCarrier {
   std::size_t source_ = 0;
   std::uint64_t carried_ = 0;  // windows of this pass
   bool flushed_ = false;
+  bool in_background_ = false;
 };
 
 }  // namespace weir

@@ -2,6 +2,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -179,6 +180,59 @@ TEST_F(Remote, a_server_killed_at_any_moment_of_a_step_costs_no_byte) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank() == 0) std::filesystem::remove(contact_);
     MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+TEST_F(Remote, what_is_absorbed_is_stored_while_the_program_goes_on) {
+  start_server();
+  Context weir{MPI_COMM_WORLD, settings({{"remote.when_lost", "fail"}})};
+  for (int pass = 0; pass < 3; ++pass) {
+    File file = weir.create(path()).value();
+    Step step = file.declare(chunks()).value();
+    Bytes bytes = data(pass);
+    step.write(0, bytes).value();
+    ASSERT_EQ(step.absorb().message(), "");
+    std::ranges::fill(bytes, 0xdd);  // the variable is the program's again
+    EXPECT_EQ(file.declare(chunks()).status().code(), Code::invalid);
+    if (pass == 0) {  // another file meanwhile
+      File other = weir.create(directory() + "/other").value();
+      Step more = other.declare(chunks()).value();
+      const Bytes others = data(50);
+      more.write(0, others).value();
+      ASSERT_EQ(other.close(more).message(), "");
+    }
+    if (pass != 1) ASSERT_EQ(step.wait().message(), "");
+    ASSERT_EQ(file.close().message(), "");
+    bool remote = false;
+    Bytes found;
+    ASSERT_EQ(read(weir, found, remote).message(), "");
+    EXPECT_EQ(found, data(pass));
+  }
+}
+
+TEST_F(Remote, what_a_dead_server_had_absorbed_is_told_and_the_old_file_stays) {
+  start_server();
+  Context weir{MPI_COMM_WORLD, settings()};
+  bool remote = false;
+  ASSERT_EQ(write(weir, 1, remote).message(), "");
+  for (const bool dead : {false, true}) {
+    File file = weir.create(path()).value();
+    Step step = file.declare(chunks()).value();
+    const Bytes bytes = data(2);
+    step.write(0, bytes).value();
+    if (dead) end_server(SIGKILL);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const Status absorbed = step.absorb();
+    if (!dead) end_server(SIGKILL);
+    expect_same(absorbed.code());
+    const Status waited = step.wait();
+    expect_same(waited.code());
+    const Status closed = file.close();
+    EXPECT_EQ(closed.ok(), waited.ok());
+    Bytes found;
+    ASSERT_EQ(read(weir, found, remote).message(), "");
+    EXPECT_EQ(found, data(closed.ok() ? 2 : 1)) << "dead before: " << dead;
+    if (dead) EXPECT_TRUE(closed.ok()) << closed.message();  // it went the ordinary way
   }
 }
 

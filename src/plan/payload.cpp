@@ -1,4 +1,4 @@
-#include "engine/payload.hpp"
+#include "plan/payload.hpp"
 
 #include <algorithm>
 

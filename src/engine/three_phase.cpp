@@ -22,7 +22,7 @@ ThreePhase::ThreePhase(Pass& pass, RemoteBank& bank) : pass_{pass}, part_{*pass.
 }
 
 ThreePhase::~ThreePhase() {
-  if (parcels_ > 0) (void)memory().flush();
+  if (parcels_ > 0) (void)servers().flush();
 }
 
 void ThreePhase::reset() noexcept {
@@ -79,12 +79,12 @@ bool ThreePhase::prepare_own() noexcept {
   const std::uint64_t bytes = part_.places.back();
   if (!dump_) lose(no_memory());
   if (lost() || bytes == 0) return !lost();
-  lose(memory().failure());
+  lose(servers().failure());
   if (lost() || dump_->own) return !lost();
   lose(attempt("use remote memory", [&]() -> Status {
     RegionName name = dump_->name;
     name.rank = static_cast<std::uint64_t>(pass_.team.rank());
-    auto region = memory().allocate(name, bytes);
+    auto region = servers().allocate(name, bytes);
     if (region) dump_->own = std::move(*region);
     return region.status();
   }));
@@ -120,11 +120,11 @@ void ThreePhase::copy_own(const Edge& edge, Range part, const std::vector<std::b
 template <class Empty>
 bool ThreePhase::settle(Empty&& empty) noexcept {
   if (parcels_ == 0) return true;
-  const std::size_t left = memory().progress();
-  lose(memory().failure());
+  const std::size_t left = servers().progress();
+  lose(servers().failure());
   if (left > 0 && !lost()) return false;
   if (lost())
-    (void)memory().flush();
+    (void)servers().flush();
   else
     for (std::size_t p = 0; p < parcels_; ++p) empty(under_way_[p], landing(p));
   parcels_ = 0;
@@ -181,7 +181,7 @@ bool ThreePhase::move_own(const std::vector<std::byte*>& memory) noexcept {
     });
   if (writes() && !flushed_ && own_done() && !lost() && dump_->own) {
     flushed_ = true;
-    lose(memory().flush());
+    lose(servers().flush());
   }
   return moved;
 }
@@ -195,7 +195,7 @@ RemoteRegion* ThreePhase::source_region(std::size_t source) noexcept {
     if (regions[source]) return {};
     RegionName name = dump_->name;
     name.rank = static_cast<std::uint64_t>(rank);
-    auto region = memory().attach(name);
+    auto region = servers().attach(name);
     if (region) regions[source] = std::move(*region);
     return region.status();
   }));
@@ -236,7 +236,7 @@ bool ThreePhase::carry(std::uint64_t window, std::byte* buffer) noexcept {
     carrying_ = window;
     source_ = 0;
     at_ = 0;
-    lose(dump_ ? memory().failure() : no_memory());
+    lose(dump_ ? servers().failure() : no_memory());
   }
   const auto& domain = pass_.layout().domains[pass_.plan.domain->domain];
   for (; source_ < part_.sources.size() && !lost() && !pass_.failed(); ++source_, at_ = 0) {
@@ -256,7 +256,7 @@ bool ThreePhase::carry(std::uint64_t window, std::byte* buffer) noexcept {
     return false;
   carrying_ = ~std::uint64_t{0};
   ++carried_;
-  if (!writes() && carried_ >= windows_of_round() && !lost()) lose(memory().flush());
+  if (!writes() && carried_ >= windows_of_round() && !lost()) lose(servers().flush());
   return true;
 }
 

@@ -57,7 +57,7 @@ class ThreePhase final : public WindowCarrier {
   [[nodiscard]] std::uint32_t round_of(std::uint32_t window) const noexcept;
   [[nodiscard]] std::uint32_t windows_of_round() const noexcept;
   /// Of what is being moved.
-  [[nodiscard]] RemoteMemory& memory() const noexcept {
+  [[nodiscard]] RemoteMemory& servers() const noexcept {
     return in_background_ ? *dump_->background.connection : *bank_.memory;
   }
   RemoteRegion* source_region(std::size_t source) noexcept;

@@ -19,7 +19,7 @@
 namespace weir {
 namespace {
 
-int bind(void* data, std::uint64_t size, const std::vector<int>& nodes) {
+int bind_to(void* data, std::uint64_t size, const std::vector<int>& nodes) {
   constexpr std::size_t bits = sizeof(unsigned long) * CHAR_BIT;
   const auto most = static_cast<std::size_t>(*std::ranges::max_element(nodes));
   std::vector<unsigned long> mask(most / bits + 1);
@@ -45,7 +45,7 @@ std::uint64_t free_on(int node) {
 Result<std::unique_ptr<MemoryBank>> NumaBank::make(BankAttributes attributes, std::vector<int> nodes) {
   auto probe = SharedSegment::create(4096, 0);
   if (!probe) return probe.status();
-  if (const int error = bind(probe->data(), 4096, nodes))
+  if (const int error = bind_to(probe->data(), 4096, nodes))
     return system_problem(error, fmt::format("bind memory to NUMA nodes {}", fmt::join(nodes, ", ")));
   return std::unique_ptr<MemoryBank>{new NumaBank{std::move(attributes), std::move(nodes)}};
 }
@@ -61,7 +61,7 @@ Result<SharedSegment> NumaBank::take(std::uint64_t bytes) {
     }, "use smaller or fewer buffers, or another bank");
   auto segment = SharedSegment::create(bytes, 0);
   if (!segment) return segment;
-  if (const int error = bind(segment->data(), bytes, nodes_))
+  if (const int error = bind_to(segment->data(), bytes, nodes_))
     return system_problem(error, fmt::format("bind memory of bank '{}'", attributes().name));
   if (Status status = commit_within(*segment, bytes, available_memory); !status.ok()) return status;
   make_present(segment->data(), bytes);

@@ -94,9 +94,10 @@ bool RegionTable::let_go(Region region, bool as_owner) {
 
 Result<bool> RegionTable::release(Session session, Region region) {
   const auto client = clients_.find(session);
-  const auto held = client == clients_.end() ? decltype(client->second.held.find(region)){} : client->second.held.find(region);
-  if (client == clients_.end() || held == client->second.held.end())
-    return problem(Code::not_found, "cannot release remote memory: it is not this client's");
+  const auto nobody = [] { return problem(Code::not_found, "cannot release remote memory: it is not this client's"); };
+  if (client == clients_.end()) return nobody();
+  const auto held = client->second.held.find(region);
+  if (held == client->second.held.end()) return nobody();
   if (held->second > 0) {  // attachments go first
     --client->second.usage.attached;
     const Entry& entry = regions_[region];
@@ -119,7 +120,10 @@ std::vector<RegionTable::Region> RegionTable::leave(Session session) {
     bool last = false;
     for (std::size_t i = 0; i < attached; ++i) last = let_go(region, false);
     if (owns) last = let_go(region, true);
-    if (last) free.push_back(region);
+    if (last)
+      free.push_back(region);
+    else if (owns)
+      regions_[region].owner = 0;  // nobody's
   }
   return free;
 }

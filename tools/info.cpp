@@ -33,6 +33,7 @@ std::string mpi_library() {
 std::vector<Feature> features() {
   return {{"mpi", mpi_library()},
           {"uring", WEIR_HAVE_URING ? "yes" : "no: built without liburing"},
+          {"ucx", WEIR_HAVE_UCX ? "yes" : "no: built without UCX"},
           {"fortran", WEIR_HAVE_FORTRAN ? "yes" : "no: built without a Fortran compiler"}};
 }
 

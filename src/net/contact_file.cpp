@@ -109,7 +109,8 @@ Result<Contact> read_contact(const std::string& path) {
 
 Result<ContactFile> ContactFile::make(const std::string& path, const Contact& contact) {
   if (auto old = read_contact(path)) {
-    if (is_listening(*old))
+    // Who listens where the old server did is the new one.
+    if (old->endpoint != contact.endpoint && is_listening(*old))
       return problem(Code::exists, [&] {
         return fmt::format("cannot make the contact file '{}': the server of process {} on {} listens at {}", path,
                            old->pid, old->host, old->endpoint.text());

@@ -23,7 +23,9 @@ Result<LentMemory> LentMemory::make(std::uint64_t size, const std::string& direc
   return LentMemory{std::make_unique<MappedBank>(std::move(attributes), directory)};
 }
 
-std::uint64_t LentMemory::features() const noexcept { return MemoryFeature::mapped; }
+std::uint64_t LentMemory::features() const noexcept { 
+  return MemoryFeature::mapped | (UcxLender::is_built_in() ? MemoryFeature::ucx : 0);
+}
 
 Status LentMemory::allocate(std::uint64_t region, std::uint64_t bytes) {
   auto memory = bank_->allocate(bytes);
@@ -34,7 +36,8 @@ Status LentMemory::allocate(std::uint64_t region, std::uint64_t bytes) {
   return {};
 }
 
-Result<Answer> LentMemory::lend(std::uint64_t region, const Session& session, std::uint64_t access) {
+Result<Answer> LentMemory::lend(std::uint64_t region, const Session& session, std::uint64_t access,
+                                FrameServer& server) {
   const auto& [memory, bytes] = regions_.at(region);
   RegionAnswer answer;
   answer.region = region;
@@ -44,18 +47,30 @@ Result<Answer> LentMemory::lend(std::uint64_t region, const Session& session, st
     if (!lent) return problem(Code::no_memory, "cannot lend memory: the server has no descriptor left");
     return Answer{MemoryMessage::region, answer.encode(), std::move(lent)};
   }
+  if (access & MemoryFeature::ucx) {
+    if (!ucx_) {
+      auto ucx = UcxLender::make(server);
+      if (!ucx) return ucx.status();
+      ucx_ = *std::move(ucx);
+    }
+    if (Status status = ucx_->lend(session.id, region, memory.data(), bytes, answer); !status) return status;
+    return Answer{MemoryMessage::region, answer.encode()};
+  }
   return problem(Code::unsupported, "cannot lend memory: the server and this client have no way in common to reach it");
 }
 
 void LentMemory::free(std::uint64_t region) noexcept {
   const auto found = regions_.find(region);
   if (found == regions_.end()) return;
+  if (ucx_) ucx_->free(region);
   // A client that was given up may still have it mapped: the memory goes back all the same.
   ::fallocate(found->second.memory.address().descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
               static_cast<off_t>(found->second.memory.size()));
   regions_.erase(found);
 }
 
-void LentMemory::left(const Session&) noexcept {}
+void LentMemory::left(const Session& session) noexcept {
+  if (ucx_) ucx_->left(session.id);
+}
 
 }  // namespace weir

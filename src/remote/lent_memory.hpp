@@ -9,6 +9,7 @@
 
 #include "memory/bank.hpp"
 #include "net/service.hpp"
+#include "remote/ucx_lender.hpp"
 
 namespace weir {
 
@@ -24,10 +25,10 @@ class LentMemory {
   /// All of it is there when this returns; `no_memory` when there is none.
   Status allocate(std::uint64_t region, std::uint64_t bytes);
   /// What the client needs to reach a region in one of the ways it asks for.
-  Result<Answer> lend(std::uint64_t region, const Session& session, std::uint64_t access);
+  Result<Answer> lend(std::uint64_t region, const Session& session, std::uint64_t access, FrameServer& server);
   void free(std::uint64_t region) noexcept;
   void left(const Session& session) noexcept;
-  bool is_idle() noexcept { return true; }
+  bool is_idle() noexcept { return !ucx_ || ucx_->is_idle(); }
 
  private:
   struct Region {
@@ -39,6 +40,7 @@ class LentMemory {
 
   std::unique_ptr<MemoryBank> bank_;
   std::unordered_map<std::uint64_t, Region> regions_;
+  std::unique_ptr<UcxLender> ucx_;  ///< when a client has asked for it
 };
 
 }  // namespace weir

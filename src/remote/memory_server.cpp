@@ -151,16 +151,17 @@ Answer MemoryService::attach(const Session& session, const AttachRequest& reques
 
 /// A region that the session has in the table, in the way that it wants to reach it.
 Answer MemoryService::lend(const Session& session, std::uint64_t region, std::uint64_t access) {
-  auto lent = memory_.lend(region, session, access & session.features);
+  auto lent = memory_.lend(region, session, access & session.features, *server_);
   if (lent) return *std::move(lent);
   (void)release(session, {region});
   return refusal_answer(lent.status());
 }
 
-/// A word that has no answer.
 Answer MemoryService::release(const Session& session, const ReleaseRequest& request) {
-  if (auto last = table_.release(session.id, request.region); last && *last) memory_.free(request.region);
-  return {};
+  auto last = table_.release(session.id, request.region);
+  if (!last) return refusal_answer(last.status());
+  if (*last) memory_.free(request.region);
+  return {MemoryMessage::done, {}};
 }
 
 Answer MemoryService::beat(const Session& session, const Moved& moved) {
@@ -192,8 +193,8 @@ Answer MemoryService::report() {
 }
 
 void MemoryService::left(const Session& session) noexcept {
+  memory_.left(session);  // so that nothing that it began arrives later
   for (const std::uint64_t region : table_.leave(session.id)) memory_.free(region);
-  memory_.left(session);
   clients_.erase(session.id);
 }
 

@@ -11,6 +11,7 @@ namespace weir {
 namespace {
 
 constexpr std::uint64_t page = 4096;
+constexpr RegionTable::Session nobody = 0;
 
 Status over_limit(std::uint64_t bytes, std::uint64_t used, std::uint64_t limit, std::string_view whose,
                   std::string_view remedy) {
@@ -94,9 +95,10 @@ bool RegionTable::let_go(Region region, bool as_owner) {
 
 Result<bool> RegionTable::release(Session session, Region region) {
   const auto client = clients_.find(session);
-  const auto held = client == clients_.end() ? decltype(client->second.held.find(region)){} : client->second.held.find(region);
-  if (client == clients_.end() || held == client->second.held.end())
-    return problem(Code::not_found, "cannot release remote memory: it is not this client's");
+  const auto refused = [] { return problem(Code::not_found, "cannot release remote memory: it is not this client's"); };
+  if (client == clients_.end()) return refused();
+  const auto held = client->second.held.find(region);
+  if (held == client->second.held.end()) return refused();
   if (held->second > 0) {  // attachments go first
     --client->second.usage.attached;
     const Entry& entry = regions_[region];
@@ -121,6 +123,8 @@ std::vector<RegionTable::Region> RegionTable::leave(Session session) {
     if (owns) last = let_go(region, true);
     if (last) free.push_back(region);
   }
+  for (auto& [region, entry] : regions_)
+    if (entry.owner == session) entry.owner = nobody;
   return free;
 }
 

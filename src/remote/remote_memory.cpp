@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <vector>
 
 #include "core/errors.hpp"
+#include "net/deadline.hpp"
 #include "remote/mapped_region.hpp"
 #include "remote/server_link.hpp"
 
@@ -28,20 +28,42 @@ class RemoteServers final : public RemoteMemory {
     });
   }
 
-  std::size_t progress() noexcept override { return 0; }
+  std::size_t progress() noexcept override {
+    const auto pending = [&] {
+      std::size_t sum = 0;
+      for (const auto& link : links_) sum += link->ucx ? link->ucx->pending() : 0;
+      return sum;
+    };
+    if (pending() == 0) return 0;
+    for (const auto& link : links_)
+      if (link->ucx) link->ucx->progress();
+    // Who only calls this must not wait for a server that is gone.
+    if (next_look_.is_over() && !failure()) return 0;
+    return pending();
+  }
   Status flush() noexcept override {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    return failure();
+    return for_each([](ServerLink& link) { return link.settle(); });
   }
   Status failure() noexcept override {
-    return attempt("look after the memory servers", [&]() -> Status {
-      for (const auto& link : links_)
-        if (Status status = link->connection->look(); !status) return status;
-      return {};
-    });
+    next_look_ = Deadline::in(look_s);
+    return for_each([](ServerLink& link) { return link.failure(); });
   }
 
  private:
+  static constexpr double look_s = 0.01;
+
+  /// The first that goes wrong; then all are given up.
+  template <class Work>
+  Status for_each(Work&& work) noexcept {
+    Status first;
+    for (const auto& link : links_)
+      if (Status status = work(*link); !status && first) first = std::move(status);
+    if (!first)
+      for (const auto& link : links_)
+        if (link->ucx) link->ucx->give_up();
+    return first;
+  }
+
   using Opened = Result<std::unique_ptr<RemoteRegion>>;
 
   /// Asks servers in the order that the name gives, while they answer that the next may do better.
@@ -59,10 +81,14 @@ class RemoteServers final : public RemoteMemory {
   static Opened open(const std::shared_ptr<ServerLink>& link, std::uint16_t type, std::span<const std::byte> request) {
     auto answer = link->ask_region(type, request);
     if (!answer) return answer.status();
-    return map_region(link, *answer, link->connection->take_descriptor());
+    if (!link->ucx) return map_region(link, *answer, link->connection->take_descriptor());
+    auto region = link->ucx->open(link, *answer);
+    if (!region) link->release(answer->region);
+    return region;
   }
 
   std::vector<std::shared_ptr<ServerLink>> links_;
+  Deadline next_look_ = Deadline::in(0);
 };
 
 std::vector<std::string> split_at_commas(const std::string& text) {
@@ -75,37 +101,39 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
-Result<std::shared_ptr<ServerLink>> connect_server(const std::string& file, const RemoteOptions& options,
-                                                   std::uint64_t wanted) {
+Result<std::shared_ptr<ServerLink>> connect_server(const std::string& file, const RemoteOptions& options) {
   auto contact = read_contact(file);
   if (!contact) return contact.status();
-  auto connection = Connection::open(*contact, {wanted, "client", options.secret, options.timeout_s});
-  if (!connection) return connection.status();
-  const std::uint64_t common = (*connection)->agreement().features;
+  const bool mapped = options.transport == "mapped" || (options.transport == "auto" && contact->endpoint.local);
   auto link = std::make_shared<ServerLink>();
+  link->access = mapped ? MemoryFeature::mapped : MemoryFeature::ucx;
+  link->timeout_s = options.timeout_s;
+  if (!mapped) {
+    auto ucx = UcxClient::make();
+    if (!ucx) return ucx.status();
+    link->ucx = *std::move(ucx);
+  }
+  auto connection = Connection::open(*contact, {link->access, "client", options.secret, options.timeout_s});
+  if (!connection) return connection.status();
   link->connection = *std::move(connection);
-  link->connection->set_heartbeat(MemoryMessage::beat, std::as_bytes(std::span{&link->moved, 1}));
-  link->access = common & MemoryFeature::mapped ? MemoryFeature::mapped : common & MemoryFeature::ucx;
-  if (link->access == 0)
+  if (link->connection->agreement().features != link->access)
     return problem(Code::unsupported, [&] {
-      return fmt::format("cannot use the memory server at {} with the transport '{}'", link->connection->server(),
-                         options.transport);
-    }, "mapped needs a server on this node that listens at unix:PATH; ucx needs UCX on both sides");
+      return fmt::format("cannot use the memory server at {} by the transport '{}'", link->connection->server(),
+                         mapped ? "mapped" : "ucx");
+    }, mapped ? "mapped memory needs a server on this node that listens at unix:PATH" : "it was built without UCX");
+  link->connection->set_heartbeat(MemoryMessage::beat, std::as_bytes(std::span{&link->moved, 1}));
   return link;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<RemoteMemory>> connect_remote_memory(const RemoteOptions& options) {
-  std::uint64_t wanted = 0;
-  if (options.transport == "auto" || options.transport == "mapped") wanted |= MemoryFeature::mapped;
-  if (options.transport == "auto" || options.transport == "ucx") wanted |= MemoryFeature::ucx;
-  if (wanted == 0)
+  if (options.transport != "auto" && options.transport != "mapped" && options.transport != "ucx")
     return problem(Code::settings, fmt::format("unknown transport '{}' to memory servers", options.transport),
                    "allowed: auto, mapped, ucx");
   std::vector<std::shared_ptr<ServerLink>> links;
   for (const std::string& file : split_at_commas(options.contact)) {
-    auto link = connect_server(file, options, wanted);
+    auto link = connect_server(file, options);
     if (!link) return link.status();
     links.push_back(*std::move(link));
   }

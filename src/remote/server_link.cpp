@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+
 #include "core/errors.hpp"
+#include "core/units.hpp"
+#include "net/deadline.hpp"
 
 namespace weir {
 
@@ -15,10 +19,39 @@ Result<RegionAnswer> ServerLink::ask_region(std::uint16_t type, std::span<const 
 }
 
 void ServerLink::release(std::uint64_t region) noexcept {
-  // Where it cannot be told, the connection is lost, and the region with it.
+  // Waited for, so that the memory is there for whoever this client tells. Where it cannot be told, the connection is
+  // lost, and the region with it.
   (void)attempt("release remote memory", [&] {
-    return connection->tell(MemoryMessage::release, encode_plain(ReleaseRequest{region}));
+    return connection->ask(MemoryMessage::release, encode_plain(ReleaseRequest{region})).status();
   });
+}
+
+Status ServerLink::failure() noexcept {
+  Status status = attempt("look after a memory server", [&] { return connection->look(); });
+  if (status && ucx) status = ucx->failure();
+  if (!status && ucx) ucx->give_up();
+  return status;
+}
+
+Status ServerLink::settle() noexcept {
+  if (!ucx) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return failure();
+  }
+  if (Status status = ucx->flush(); !status) return failure();
+  constexpr int looks = 1024;  // how often between two looks at the connection
+  Deadline deadline = Deadline::in(timeout_s);
+  for (int i = 1; ucx->pending() > 0; ++i) {
+    if (ucx->progress()) deadline = Deadline::in(timeout_s);
+    if (i % looks != 0) continue;
+    if (Status status = failure(); !status) return status;
+    if (!deadline.is_over()) continue;
+    ucx->give_up();
+    return problem(Code::io, [&] {
+      return fmt::format("lost the server at {}: nothing moved for {}", connection->server(), format_seconds(timeout_s));
+    });
+  }
+  return failure();
 }
 
 Status outside(std::uint64_t size, std::uint64_t offset, std::uint64_t bytes) noexcept {

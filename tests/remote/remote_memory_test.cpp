@@ -5,13 +5,12 @@
 #include <vector>
 
 #include "remote/server_process.hpp"
+#include "remote/ucx_lender.hpp"
 
 using namespace weir;
-using weir::testing::ServerProcess;
+using namespace weir::testing;
 
 namespace {
-
-constexpr std::uint64_t mib = 1U << 20;
 
 std::vector<std::byte> pattern(std::size_t bytes, unsigned seed) {
   std::vector<std::byte> data(bytes);
@@ -19,20 +18,31 @@ std::vector<std::byte> pattern(std::size_t bytes, unsigned seed) {
   return data;
 }
 
-RegionName named(std::uint64_t serial, std::uint64_t rank = 0) { return {{0x1234, 0x5678}, serial, rank}; }
+double seconds_of(const std::function<void()>& work) {
+  const auto begin = Deadline::Clock::now();
+  work();
+  return std::chrono::duration<double>(Deadline::Clock::now() - begin).count();
+}
 
-std::unique_ptr<RemoteMemory> connect(const ServerProcess& server) {
-  RemoteOptions options;
-  options.contact = server.contact();
-  options.timeout_s = 5;
-  auto memory = connect_remote_memory(options);
-  EXPECT_TRUE(memory.ok()) << memory.status().message();
-  return memory ? *std::move(memory) : nullptr;
+class Transport : public ::testing::TestWithParam<const char*> {
+ protected:
+  static std::unique_ptr<RemoteMemory> connect(const ServerProcess& server, double timeout_s = 5) {
+    return server.connect(timeout_s, GetParam());
+  }
+};
+
+std::vector<const char*> transports() {
+  std::vector<const char*> all{"mapped"};
+  if (UcxLender::is_built_in()) all.push_back("ucx");
+  return all;
 }
 
 }  // namespace
 
-TEST(RemoteMemory, what_one_client_puts_another_gets) {
+INSTANTIATE_TEST_SUITE_P(Remote, Transport, ::testing::ValuesIn(transports()),
+                         [](const auto& info) { return std::string{info.param}; });
+
+TEST_P(Transport, what_one_client_puts_another_gets) {
   ServerProcess server{{.size = 64 * mib}};
   auto writer = connect(server), reader = connect(server);
   ASSERT_TRUE(writer && reader);
@@ -60,12 +70,153 @@ TEST(RemoteMemory, what_one_client_puts_another_gets) {
   EXPECT_EQ(server.process().end(SIGTERM), 0);
 }
 
-TEST(RemoteMemory, a_server_that_is_killed_is_noticed) {
+TEST_P(Transport, many_small_pieces_arrive_in_place) {
+  ServerProcess server{{.size = 64 * mib}};
+  auto memory = connect(server);
+  ASSERT_TRUE(memory);
+  auto region = memory->allocate(named(1), 2 * mib).value();
+  const auto data = pattern(2 * mib, 3);
+  constexpr std::size_t piece = 4096;
+  for (std::size_t at = 0; at < data.size(); at += piece)
+    ASSERT_TRUE(region->put(data.size() - piece - at, data.data() + data.size() - piece - at, piece).ok());
+  ASSERT_TRUE(memory->flush().ok());
+  std::vector<std::byte> got(data.size());
+  for (std::size_t at = 0; at < data.size(); at += piece) ASSERT_TRUE(region->get(at, got.data() + at, piece).ok());
+  while (memory->progress() > 0) {
+  }
+  EXPECT_EQ(got, data);
+}
+
+TEST_P(Transport, a_server_that_is_killed_is_noticed) {
   ServerProcess server{{.size = 64 * mib}};
   auto memory = connect(server);
   ASSERT_TRUE(memory);
   EXPECT_TRUE(memory->failure().ok());
+  auto region = memory->allocate(named(1), 8 * mib).value();
+  const auto data = pattern(8 * mib, 1);
+  ASSERT_TRUE(region->put(0, data.data(), data.size()).ok());
   server.process().end(SIGKILL);
+  const double seconds = seconds_of([&] { EXPECT_EQ(memory->flush().code(), Code::io); });
+  EXPECT_LT(seconds, 7);
+  EXPECT_EQ(memory->progress(), 0U);
+  EXPECT_FALSE(memory->failure().ok());
+  EXPECT_FALSE(memory->allocate(named(2), mib).ok());
+}
+
+TEST_P(Transport, a_server_that_stops_is_given_up_in_time) {
+  ServerProcess server{{.size = 64 * mib}};
+  auto memory = connect(server, 0.4);
+  ASSERT_TRUE(memory);
+  auto region = memory->allocate(named(1), 8 * mib).value();
+  const auto data = pattern(8 * mib, 1);
+  server.process().signal(SIGSTOP);
+  ASSERT_TRUE(region->put(0, data.data(), data.size()).ok());
+  const double seconds = seconds_of([&] {
+    while (memory->failure().ok()) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  });
+  EXPECT_LT(seconds, 3);
+  EXPECT_EQ(memory->progress(), 0U);
+  EXPECT_LT(seconds_of([&] { EXPECT_FALSE(memory->allocate(named(2), mib).ok()); }), 1);
+  RemoteOptions options;
+  options.contact = server.contact();
+  options.timeout_s = 0.2;
+  EXPECT_FALSE(connect_remote_memory(options).ok());
+}
+
+TEST_P(Transport, what_a_killed_client_had_is_given_back) {
+  ServerProcess server{{.size = 64 * mib}};
+  auto witness = connect(server);
+  ASSERT_TRUE(witness);
+  (void)witness->allocate(named(99), mib).value();  // what the server keeps once it has served anyone is there now
+  ASSERT_TRUE(soon([&] { return server.report().used == 0; }));
+  const std::size_t base = server.quiet_descriptors();
+  for (int i = 0; i < 5; ++i) {
+    Child client{[&] {
+      auto memory = connect(server);
+      auto region = memory->allocate(named(1), 32 * mib).value();
+      std::vector<std::byte> data(32 * mib);
+      (void)region->put(0, data.data(), data.size());
+      ::raise(SIGKILL);
+      return 0;
+    }};
+    EXPECT_EQ(client.wait(), 128 + SIGKILL);
+    ASSERT_TRUE(soon([&] { return server.report().used == 0; }));
+  }
+  EXPECT_TRUE(soon([&] { return server.descriptors() == base; })) << server.descriptors() << " not " << base;
+}
+
+TEST(RemoteMemory, quota_and_size_are_kept) {
+  ServerProcess server{{.size = 8 * mib, .quota = 5 * mib}};
+  auto first = server.connect(), second = server.connect();
+  ASSERT_TRUE(first && second);
+  auto a = first->allocate(named(1), 5 * mib).value();
+  const Status quota = first->allocate(named(2), 1).status();
+  EXPECT_EQ(quota.code(), Code::no_memory);
+  EXPECT_NE(quota.message().find("--quota"), std::string::npos) << quota.message();
+  const Status full = second->allocate(named(3), 4 * mib).status();
+  EXPECT_EQ(full.code(), Code::no_memory);
+  EXPECT_NE(full.message().find("5 MiB of 8 MiB"), std::string::npos) << full.message();
+  EXPECT_EQ(second->allocate(named(3), ~0ULL).status().code(), Code::no_memory);
+  auto b = second->allocate(named(3), 3 * mib).value();
+  a.reset();
+  EXPECT_TRUE(second->allocate(named(4), 2 * mib).ok());
+  EXPECT_TRUE(first->allocate(named(5), 5 * mib).ok());
+}
+
+TEST(RemoteMemory, what_its_owner_left_stays_for_those_who_have_it) {
+  ServerProcess server{{.size = 8 * mib}};
+  auto reader = server.connect();
+  ASSERT_TRUE(reader);
+  auto owner = server.connect();
+  auto region = owner->allocate(named(1), mib).value();
+  const auto data = pattern(mib, 5);
+  ASSERT_TRUE(region->put(0, data.data(), mib).ok());
+  auto view = reader->attach(named(1)).value();
+  region.reset();
+  owner.reset();
+  ASSERT_TRUE(soon([&] { return server.report().clients.size() == 1; }));
+  std::vector<std::byte> got(mib);
+  ASSERT_TRUE(view->get(0, got.data(), mib).ok());
+  EXPECT_EQ(got, data);
+  EXPECT_EQ(server.report().used, mib);
+  view.reset();
+  EXPECT_TRUE(soon([&] { return server.report().used == 0; }));
+}
+
+TEST(RemoteMemory, jobs_do_not_meet_under_the_same_numbers) {
+  ServerProcess server{{.size = 8 * mib}};
+  auto one = server.connect(), other = server.connect();
+  ASSERT_TRUE(one && other);
+  auto a = one->allocate({{1, 1}, 5, 0}, mib).value(), b = other->allocate({{2, 1}, 5, 0}, mib).value();
+  a->mapped()[0] = std::byte{1};
+  b->mapped()[0] = std::byte{2};
+  EXPECT_EQ(one->attach({{1, 1}, 5, 0}).value()->mapped()[0], std::byte{1});
+  EXPECT_EQ(one->attach({{3, 1}, 5, 0}).status().code(), Code::not_found);
+}
+
+TEST(RemoteMemory, several_servers_are_one_bank) {
+  ServerProcess first{{.size = 4 * mib}}, second{{.size = 4 * mib}};
+  RemoteOptions options;
+  options.contact = first.contact() + "," + second.contact();
+  auto memory = connect_remote_memory(options).value(), other = connect_remote_memory(options).value();
+  std::vector<std::unique_ptr<RemoteRegion>> regions;
+  for (std::uint64_t rank = 0; rank < 4; ++rank) regions.push_back(memory->allocate(named(1, rank), mib).value());
+  EXPECT_EQ(first.report().used, 2 * mib);
+  EXPECT_EQ(second.report().used, 2 * mib);
+  regions.push_back(memory->allocate(named(2, 0), 2 * mib).value());
+  regions.push_back(memory->allocate(named(2, 2), 2 * mib).value());  // where its name says there is no room
+  EXPECT_EQ(memory->allocate(named(3), 1).status().code(), Code::no_memory);
+  EXPECT_TRUE(other->attach(named(2, 2)).ok());
+  second.process().end(SIGKILL);
   EXPECT_EQ(memory->failure().code(), Code::io);
-  EXPECT_EQ(memory->allocate(named(1), mib).status().code(), Code::io);
+}
+
+TEST(RemoteMemory, can_be_files_on_storage_of_the_node) {
+  ScratchDirectory directory;
+  ServerProcess server{{.size = 8 * mib, .directory = directory.path()}};
+  auto memory = server.connect();
+  ASSERT_TRUE(memory);
+  auto region = memory->allocate(named(1), 2 * mib).value();
+  region->mapped()[2 * mib - 1] = std::byte{7};
+  EXPECT_EQ(memory->attach(named(1)).value()->mapped()[2 * mib - 1], std::byte{7});
 }

@@ -7,10 +7,14 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <chrono>
+#include <thread>
 #include <functional>
 #include <string>
 
+#include "net/connection.hpp"
 #include "remote/memory_server.hpp"
+#include "remote/protocol.hpp"
 #include "remote/remote_memory.hpp"
 
 namespace weir::testing {
@@ -62,6 +66,19 @@ class Child {
   int code_ = -1;
 };
 
+/// Whether it comes true in time.
+inline bool soon(const std::function<bool()>& condition, double seconds = 10) {
+  const Deadline deadline = Deadline::in(seconds);
+  while (!condition()) {
+    if (deadline.is_over()) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds{2});
+  }
+  return true;
+}
+
+inline RegionName named(std::uint64_t serial, std::uint64_t rank = 0) { return {{0x1234, 0x5678}, serial, rank}; }
+inline constexpr std::uint64_t mib = 1U << 20;
+
 inline MemoryServer* serving = nullptr;
 
 /// A memory server in a process of its own, listening when the constructor is over.
@@ -92,6 +109,29 @@ class ServerProcess {
   [[nodiscard]] const std::string& contact() const { return contact_; }
   [[nodiscard]] const ScratchDirectory& directory() const { return directory_; }
   Child& process() { return child_; }
+  [[nodiscard]] Contact contact_value() const { return read_contact(contact_).value(); }
+  [[nodiscard]] std::unique_ptr<RemoteMemory> connect(double timeout_s = 5, const std::string& transport = "auto") const {
+    RemoteOptions options;
+    options.contact = contact_;
+    options.timeout_s = timeout_s;
+    options.transport = transport;
+    auto memory = connect_remote_memory(options);
+    EXPECT_TRUE(memory.ok()) << memory.status().message();
+    return memory ? *std::move(memory) : nullptr;
+  }
+  [[nodiscard]] MemoryReport report() const {
+    auto connection = Connection::open(contact_value(), {0, "admin", "", 5}).value();
+    return MemoryReport::decode(connection->ask(MemoryMessage::status, {}).value().payload).value();
+  }
+  /// When nobody has come or gone for a while.
+  [[nodiscard]] std::size_t quiet_descriptors() const {
+    std::size_t before = 0, now = descriptors();
+    while (before != now) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{50});
+      before = std::exchange(now, descriptors());
+    }
+    return now;
+  }
   [[nodiscard]] std::size_t descriptors() const {
     std::size_t count = 0;
     DIR* directory = ::opendir(("/proc/" + std::to_string(child_.pid()) + "/fd").c_str());

@@ -112,10 +112,14 @@ class Remote : public World {
 
 TEST_F(Remote, steps_go_through_the_server_and_back) {
   start_server();
-  for (const char* synchronous : {"no", "yes"}) {
-    Context weir{MPI_COMM_WORLD, settings({{"remote.synchronous", synchronous}, {"remote.when_lost", "fail"}})};
-    for (int pass = 0; pass < 3; ++pass) expect_whole(weir, pass, true);
-  }
+  for (const char* transport : {"mapped", "ucx"})
+    for (const char* synchronous : {"no", "yes"}) {
+      SCOPED_TRACE(fmt::format("{}, synchronous {}", transport, synchronous));
+      Context weir{MPI_COMM_WORLD, settings({{"remote.transport", transport},
+                                             {"remote.synchronous", synchronous},
+                                             {"remote.when_lost", "fail"}})};
+      for (int pass = 0; pass < 3; ++pass) expect_whole(weir, pass, true);
+    }
 }
 
 TEST_F(Remote, the_plan_says_so) {
@@ -159,7 +163,8 @@ TEST_F(Remote, a_server_killed_at_any_moment_of_a_step_costs_no_byte) {
     SCOPED_TRACE(trial);
     start_server();
     {
-      Context weir{MPI_COMM_WORLD, settings({{"remote.synchronous", trial % 2 == 0 ? "no" : "yes"}})};
+      Context weir{MPI_COMM_WORLD, settings({{"remote.synchronous", trial % 2 == 0 ? "no" : "yes"},
+                                             {"remote.transport", trial % 3 == 0 ? "ucx" : "mapped"}})};
       std::thread killer;
       if (rank() == 0)
         killer = std::thread{[this, trial] {

@@ -8,9 +8,9 @@
 
 #include <weir/status.hpp>
 
+#include "core/descriptor.hpp"
 #include "net/contact_file.hpp"
 #include "net/deadline.hpp"
-#include "net/descriptor.hpp"
 #include "net/frame.hpp"
 #include "net/handshake.hpp"
 

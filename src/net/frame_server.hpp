@@ -8,8 +8,8 @@
 
 #include <weir/status.hpp>
 
+#include "core/descriptor.hpp"
 #include "net/deadline.hpp"
-#include "net/descriptor.hpp"
 #include "net/endpoint.hpp"
 #include "net/handshake.hpp"
 #include "net/rate_limit.hpp"

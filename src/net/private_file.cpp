@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/descriptor.hpp"
 #include "core/errors.hpp"
-#include "net/descriptor.hpp"
 
 namespace weir {
 

@@ -10,8 +10,8 @@
 
 #include <cerrno>
 
+#include "core/descriptor.hpp"
 #include "core/errors.hpp"
-#include "net/descriptor.hpp"
 #include "net/private_file.hpp"
 
 namespace weir {

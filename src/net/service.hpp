@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "net/descriptor.hpp"
+#include "core/descriptor.hpp"
 #include "net/frame.hpp"
 #include "net/socket.hpp"
 

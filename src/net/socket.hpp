@@ -8,8 +8,8 @@
 
 #include <weir/status.hpp>
 
+#include "core/descriptor.hpp"
 #include "net/deadline.hpp"
-#include "net/descriptor.hpp"
 #include "net/endpoint.hpp"
 
 /// Sockets that never block, never raise a signal, and notice when the other side's machine is gone.

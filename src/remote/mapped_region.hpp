@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "net/descriptor.hpp"
+#include "core/descriptor.hpp"
 #include "remote/server_link.hpp"
 
 namespace weir {

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 
+#include "core/descriptor.hpp"
 #include "core/stopwatch.hpp"
 #include "memory/nameless_file.hpp"
 #include "storage/storage_problem.hpp"
@@ -20,16 +21,6 @@ namespace {
 
 constexpr std::uint64_t block = 4096, chunk = std::uint64_t{4} << 20;
 constexpr int most_chunks = 16;
-
-struct Descriptor {
-  int number = -1;
-  explicit Descriptor(int descriptor) : number{descriptor} {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number >= 0) ::close(number);
-  }
-};
 
 struct Free {
   void operator()(void* data) const noexcept { std::free(data); }
@@ -74,32 +65,32 @@ Result<FileSpeed> measure_files(const std::string& directory, double seconds) {
     return storage_problem(error, verb, directory, " to calibrate");
   };
   const Descriptor file{nameless_file(directory)};
-  if (file.number < 0) return failed(errno, "make a file in");
+  if (!file) return failed(errno, "make a file in");
   Aligned memory{std::aligned_alloc(block, chunk)};
   if (!memory) return failed(ENOMEM, "write in");
   std::memset(memory.get(), 0x5a, chunk);
   std::uint64_t extent = most_chunks * chunk;
-  int error = reserve_space(file.number, extent);
-  if (error == ENOSPC) error = reserve_space(file.number, extent = chunk);
+  int error = reserve_space(file.get(), extent);
+  if (error == ENOSPC) error = reserve_space(file.get(), extent = chunk);
   if (error) return failed(error, "reserve space in");
 
   FileSpeed speed;
   const auto bandwidth = [](double s) { return static_cast<double>(chunk) / s; };
-  const auto write = [&](std::uint64_t at) { return transfer(true, file.number, memory.get(), chunk, at); };
+  const auto write = [&](std::uint64_t at) { return transfer(true, file.get(), memory.get(), chunk, at); };
   const auto write_through = [&](std::uint64_t at) {
     const int code = write(at);
-    return code ? code : ::fdatasync(file.number) == 0 ? 0 : errno;
+    return code ? code : ::fdatasync(file.get()) == 0 ? 0 : errno;
   };
   if ((error = timed(seconds / 4, chunk, extent, write, bandwidth, speed.accepted)) ||
-      (error = ::fdatasync(file.number) == 0 ? 0 : errno) ||
+      (error = ::fdatasync(file.get()) == 0 ? 0 : errno) ||
       (error = timed(seconds / 4, chunk, extent, write_through, bandwidth, speed.durable)))
     return failed(error, "write in");
 
   const Descriptor direct{
-      ::open(fmt::format("/proc/self/fd/{}", file.number).c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC)};
-  speed.past_cache = direct.number >= 0;
-  const int source = speed.past_cache ? direct.number : file.number;
-  if (!speed.past_cache) ::posix_fadvise(file.number, 0, 0, POSIX_FADV_DONTNEED);
+      ::open(fmt::format("/proc/self/fd/{}", file.get()).c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC)};
+  speed.past_cache = static_cast<bool>(direct);
+  const int source = speed.past_cache ? direct.get() : file.get();
+  if (!speed.past_cache) ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
   const std::uint64_t written = std::min(extent, chunk * std::max(speed.accepted.size(), speed.durable.size()));
   const auto read = [&](std::uint64_t size) {
     return [&, size](std::uint64_t at) { return transfer(false, source, memory.get(), size, at); };

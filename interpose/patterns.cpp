@@ -4,20 +4,40 @@
 
 namespace weir::interpose {
 
-Result<std::optional<Step>> Patterns::repeat(File& file, const Part& part) {
+namespace {
+
+std::vector<CommonCells> common_cells_of_all(MPI_Comm communicator, const Sketch& mine) {
+  int ranks = 0;
+  PMPI_Comm_size(communicator, &ranks);
+  std::vector<Sketch> all(static_cast<std::size_t>(ranks));
+  PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, communicator);
+  return common_cells(all);
+}
+
+}  // namespace
+
+Result<Step> Patterns::step(File& file, MPI_Comm communicator, const Part& part) {
+  const Sketch sketch = part.view->sketch(part.before, part.bytes);
+  bool has_cells = false;
+  auto repeated = repeat(file, part, sketch, has_cells);
+  if (!repeated) return repeated.status();
+  if (*repeated) return std::move(**repeated);
+  return declare(file, part, has_cells ? common_cells_of_all(communicator, sketch) : std::vector<CommonCells>{});
+}
+
+Result<std::optional<Step>> Patterns::repeat(File& file, const Part& part, const Sketch& sketch, bool& has_cells) {
   const auto found = known_.find(part.pattern.hash);
   std::shared_ptr<const Plan::Impl> known = found == known_.end() ? nullptr : found->second.plan.lock();
   std::optional<Plan> plan;
   std::optional<std::uint64_t> shift;
   if (known) plan.emplace(std::move(known));
   if (part.bytes > 0) shift = plan ? part.pattern.base - found->second.base : 0;
-  return file.impl()->repeat(plan ? &*plan : nullptr, shift, part.problem);
+  has_cells = sketch.count > 0;
+  return file.impl()->repeat(plan ? &*plan : nullptr, shift, part.problem, has_cells);
 }
 
-Result<Step> Patterns::declare(File& file, const Part& part, std::vector<Run> runs) {
-  Declaration declaration;
-  declaration.variable(std::move(runs));
-  auto made = file.declare(declaration);
+Result<Step> Patterns::declare(File& file, const Part& part, std::span<const CommonCells> common) {
+  auto made = file.declare(part.view->declaration(part.before, part.bytes, common));
   if (!made) return made.status();
   std::erase_if(known_, [](const auto& entry) { return entry.second.plan.expired(); });
   known_[part.pattern.hash] = {made->plan().impl(), part.pattern.base};

@@ -72,8 +72,9 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   Result<Step> step(const Plan& plan, std::uint64_t shift);
   Result<Step> step(std::uint64_t shift);
   /// A step of the plan that this rank thinks fits, moved by `shift`; a rank without pieces gives no shift. Nothing unless
-  /// all ranks bring the same plan and shift. An error of any rank's `mine` comes back on all. Collective.
-  Result<std::optional<Step>> repeat(const Plan* plan, std::optional<std::uint64_t> shift, const Status& mine);
+  /// all ranks bring the same plan and shift. An error of any rank's `mine` comes back on all, and so does a `wish`.
+  /// Collective.
+  Result<std::optional<Step>> repeat(const Plan* plan, std::optional<std::uint64_t> shift, const Status& mine, bool& wish);
   Status sync();
   Status close();
   Status close(Step::Impl& last);

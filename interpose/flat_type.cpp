@@ -111,6 +111,7 @@ FlatType indexed(const FlatType& inner, std::size_t count, Length length, Place 
   };
   std::size_t next = 0;
   for (const Repetition& repetition : repetitions(count, same_step, same)) {
+    for (; next < repetition.first; ++next) add(flat, next, 0);
     FlatType once;
     const std::int64_t base = place(repetition.first);
     for (std::size_t i = 0; i < repetition.period; ++i) add(once, repetition.first + i, base);

@@ -51,16 +51,22 @@ std::optional<Repetition> longest_repetition(std::size_t first, std::size_t end,
   return std::nullopt;
 }
 
-/// The repetitions in a list that has many elements. The work is linear in their number: what is not repeated soon is
-/// not searched on.
+/// The repetitions in a list that has many elements; the first may have a few others before it. The work is linear in
+/// their number: what is not repeated soon is not searched on.
 template <class SameStep, class Same>
 std::vector<Repetition> repetitions(std::size_t elements, SameStep&& same_step, Same&& same) {
-  constexpr std::size_t worth_it = 256;
+  constexpr std::size_t worth_it = 256, attempts = 4;
   std::vector<Repetition> found;
-  for (std::size_t first = 0; elements - first >= worth_it; first = found.back().end()) {
+  std::size_t failed = 0;
+  for (std::size_t first = 0; failed < attempts && elements - first >= worth_it;) {
     const auto next = longest_repetition(first, elements, same_step, same);
-    if (!next || next->end() - first < (elements - first) / 4) break;
-    found.push_back(*next);
+    if (next && next->end() - first >= (elements - first) / 4) {
+      found.push_back(*next);
+      first = next->end();
+    } else {
+      ++failed;
+      ++first;
+    }
   }
   return found;
 }

@@ -18,9 +18,10 @@ int main(int argc, char** argv) {
   MPI_Type_contiguous(piece, MPI_BYTE, &turn);
   MPI_Type_create_resized(turn, 0, (MPI_Aint)piece * ranks, &view);
   MPI_Type_commit(&view);
-  if (piece == 0 || MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, hints, &file)) return 1;
-  MPI_File_set_view(file, (MPI_Offset)piece * rank, MPI_BYTE, view, "native", MPI_INFO_NULL);
-  MPI_Error_class(MPI_File_write_at_all(file, 0, data, bytes, MPI_BYTE, MPI_STATUS_IGNORE), &kind);
+  if (piece == 0 || MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, piece < bytes ? hints : MPI_INFO_NULL, &file)) return 1;
+  if (piece < bytes) MPI_File_set_view(file, (MPI_Offset)piece * rank, MPI_BYTE, view, "native", MPI_INFO_NULL);
+  const MPI_Offset at = piece < bytes ? 0 : (MPI_Offset)bytes * rank;
+  MPI_Error_class(MPI_File_write_at_all(file, at, data, bytes, MPI_BYTE, MPI_STATUS_IGNORE), &kind);
   puts(kind == MPI_SUCCESS        ? "told: success"
        : kind == MPI_ERR_NO_SPACE ? "told: no space"
        : kind == MPI_ERR_IO       ? "told: I/O error"

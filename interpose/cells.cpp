@@ -43,7 +43,7 @@ Sketch View::sketch(std::uint64_t before, std::uint64_t bytes) const noexcept {
   if (bytes == 0) return sketch;
   const std::uint64_t inside = before % tile_.size();
   sketch.unknown = inside + bytes > tile_.size();
-  if (sketch.unknown || tile_.single()) return sketch;
+  if (sketch.unknown) return sketch;
   const std::uint64_t base = displacement_ + before / tile_.size() * static_cast<std::uint64_t>(tile_.extent());
   std::uint64_t end = 0;
   for (const Group& group : groups(inside, bytes)) {

@@ -28,7 +28,7 @@ class Patterns {
   Result<Step> step(File& file, MPI_Comm communicator, const Part& part);
 
  private:
-  Result<std::optional<Step>> repeat(File& file, const Part& part, const Sketch& sketch, bool& has_cells);
+  Result<std::optional<Step>> repeat(File& file, const Part& part, bool& repeats_itself);
   Result<Step> declare(File& file, const Part& part, std::span<const CommonCells> common);
 
   struct Known {

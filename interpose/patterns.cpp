@@ -17,23 +17,22 @@ std::vector<CommonCells> common_cells_of_all(MPI_Comm communicator, const Sketch
 }  // namespace
 
 Result<Step> Patterns::step(File& file, MPI_Comm communicator, const Part& part) {
-  const Sketch sketch = part.view->sketch(part.before, part.bytes);
-  bool has_cells = false;
-  auto repeated = repeat(file, part, sketch, has_cells);
-  if (!repeated) return repeated.status();
-  if (*repeated) return std::move(**repeated);
-  return declare(file, part, has_cells ? common_cells_of_all(communicator, sketch) : std::vector<CommonCells>{});
+  bool repeats_itself = part.bytes > 0 && part.view->repeats_itself();  // on any rank
+  auto known = repeat(file, part, repeats_itself);
+  if (!known) return known.status();
+  if (*known) return std::move(**known);
+  if (!repeats_itself) return declare(file, part, {});
+  return declare(file, part, common_cells_of_all(communicator, part.view->sketch(part.before, part.bytes)));
 }
 
-Result<std::optional<Step>> Patterns::repeat(File& file, const Part& part, const Sketch& sketch, bool& has_cells) {
+Result<std::optional<Step>> Patterns::repeat(File& file, const Part& part, bool& repeats_itself) {
   const auto found = known_.find(part.pattern.hash);
   std::shared_ptr<const Plan::Impl> known = found == known_.end() ? nullptr : found->second.plan.lock();
   std::optional<Plan> plan;
   std::optional<std::uint64_t> shift;
   if (known) plan.emplace(std::move(known));
   if (part.bytes > 0) shift = plan ? part.pattern.base - found->second.base : 0;
-  has_cells = sketch.count > 0;
-  return file.impl()->repeat(plan ? &*plan : nullptr, shift, part.problem, has_cells);
+  return file.impl()->repeat(plan ? &*plan : nullptr, shift, part.problem, repeats_itself);
 }
 
 Result<Step> Patterns::declare(File& file, const Part& part, std::span<const CommonCells> common) {

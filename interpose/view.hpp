@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -42,6 +43,10 @@ class View {
   [[nodiscard]] Pattern pattern(std::uint64_t before, std::uint64_t bytes) const noexcept;
   /// Where `bytes` visible bytes lie in the file, in their order, when so many lie before them.
   [[nodiscard]] std::vector<Run> runs(std::uint64_t before, std::uint64_t bytes) const;
+  /// Whether some of the pieces of a tile come again and again.
+  [[nodiscard]] bool repeats_itself() const noexcept {
+    return std::ranges::any_of(tile_.groups(), [](const Group& group) { return group.count > 1; });
+  }
   /// The same access in few words.
   [[nodiscard]] Sketch sketch(std::uint64_t before, std::uint64_t bytes) const noexcept;
   /// And for a plan: in the order of its bytes, what lies before, in, between and behind the common cells.

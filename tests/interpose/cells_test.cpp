@@ -38,8 +38,10 @@ struct Places {
 struct Table {
   static constexpr int columns = 97, rows = 200;
   int rank, ranks;
+  int nobodys = -1;  // column
 
   [[nodiscard]] bool has(int column) const {
+    if (column == nobodys) return false;
     const int owner = column % 5 == 0 ? column / 5 + 1 : column;
     return owner % ranks == rank;
   }
@@ -163,6 +165,14 @@ TEST_F(CellsTest, one_rank_may_repeat_something_else) {
     places.lengths.pop_back();
     places.at.pop_back();
   }
+  check(places);
+}
+
+TEST_F(CellsTest, one_rank_may_have_a_single_piece_among_the_cells_of_others) {
+  constexpr int column = 3;  // that nobody else has
+  Places places;
+  if (rank() == 0) places.add(300 + 50 * Table::columns + column);
+  else Table{rank(), ranks(), column}.add(places, 300);
   check(places);
 }
 

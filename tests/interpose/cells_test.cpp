@@ -192,5 +192,33 @@ TEST_F(CellsTest, several_tables_may_follow_one_another) {
   check(places);
 }
 
+/// Tables of random shape and owners, one behind another, with other pieces before, between and behind them.
+TEST_F(CellsTest, random_tables_are_written_and_read) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random{seed};
+    Places places;
+    MPI_Aint at = 0;
+    const auto extra = [&] {
+      const auto owner = static_cast<int>(between(random, 0, static_cast<std::uint64_t>(2 * ranks())));
+      const auto length = static_cast<int>(between(random, 1, 50));
+      if (owner == rank()) places.add(at, length);
+      at += length + static_cast<MPI_Aint>(between(random, 0, 100));
+    };
+    for (auto tables = between(random, 1, 3); tables > 0; --tables) {
+      extra();
+      std::vector<int> owners(between(random, 20, 120)), lengths;
+      for (int& owner : owners) owner = static_cast<int>(between(random, 0, static_cast<std::uint64_t>(ranks())));
+      for (std::size_t i = 0; i < owners.size(); ++i) lengths.push_back(static_cast<int>(between(random, 1, 9)));
+      const std::uint64_t rows = between(random, 50, 300), odd = between(random, 0, 2 * rows);
+      for (std::uint64_t row = 0; row < rows; ++row)
+        for (std::size_t i = 0; i < owners.size(); at += lengths[i++])
+          if (owners[i] == rank() && (row != odd || i % 2 == 0)) places.add(at, lengths[i]);
+    }
+    extra();
+    check(places);
+  }
+}
+
 }  // namespace
 }  // namespace weir::testing

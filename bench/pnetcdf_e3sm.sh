@@ -11,14 +11,14 @@ program="$build/bin/weir_pnetcdf_e3sm"
 
 plainly() { mpirun $flags --mca io "$component" "$program" "$case" "$map" "$directory/plain.nc" 2 >"$directory/plain"; }
 taken() { "$build/bin/weir" run $flags "$program" "$case" "$map" "$directory/taken.nc" 2 >"$directory/taken"; }
-# times FILE: end to end and MPI-IO of the first record and the second, on a line.
-times() { sed -n 's/^end to end \([0-9.]*\) s, in MPI-IO \([0-9.]*\) s.*/\1 \2/p' "$1" | paste -sd ' '; }
+# seconds FILE: end to end and MPI-IO of the first record and the second, on a line.
+seconds() { sed -n 's/^end to end \([0-9.]*\) s, in MPI-IO \([0-9.]*\) s.*/\1 \2/p' "$1" | paste -sd ' '; }
 
 echo "load before: $(cut -d' ' -f1-3 /proc/loadavg)"
 for pair in $(seq "$pairs"); do
   if [ $((pair % 2)) -eq 0 ]; then plainly; taken; else taken; plainly; fi
   cmp "$directory/plain.nc" "$directory/taken.nc"
-  echo "$(times "$directory/plain") $(times "$directory/taken")" >>"$directory/all"
+  echo "$(seconds "$directory/plain") $(seconds "$directory/taken")" >>"$directory/all"
 done
 echo "load behind: $(cut -d' ' -f1-3 /proc/loadavg)"
 # ratio NAME PLAIN TAKEN: of two columns.

@@ -93,7 +93,8 @@ std::vector<CommonCells> common_cells(std::span<const Sketch> sketches) {
     for (const Sketch& sketch : sketches)
       if (std::ranges::any_of(sketch.rest, [&](const Extent& rest) { return meet(rest, cells); })) return {};
     const std::uint64_t each = std::max<std::uint64_t>(1, cells.pieces / sketches.size());
-    common[i].together = std::clamp<std::uint64_t>(pieces_wanted / each, 1, std::max<std::uint64_t>(1, cells.count / 4));
+    common[i].together =
+        std::clamp<std::uint64_t>(pieces_wanted / each, 1, std::max<std::uint64_t>(1, cells.count / 4));
   }
   return common;
 }

@@ -72,8 +72,8 @@ void FlatType::repeat(const FlatType& type, std::uint64_t count, std::int64_t st
 
 std::uint64_t FlatType::hash() const noexcept {
   static_assert(std::has_unique_object_representations_v<Block> && std::has_unique_object_representations_v<Group>);
-  const std::uint64_t seed = XXH3_64bits_withSeed(groups_.data(), groups_.size() * sizeof(Group),
-                                                  static_cast<std::uint64_t>(extent_));
+  const std::uint64_t seed =
+      XXH3_64bits_withSeed(groups_.data(), groups_.size() * sizeof(Group), static_cast<std::uint64_t>(extent_));
   return XXH3_64bits_withSeed(blocks_.data(), blocks_.size() * sizeof(Block), seed);
 }
 

@@ -36,7 +36,8 @@ Result<std::optional<Step>> Patterns::repeat(File& file, const Part& part, bool&
 }
 
 Result<Step> Patterns::declare(File& file, const Part& part, std::span<const CommonCells> common) {
-  auto made = file.declare(part.view->declaration(part.before, part.bytes, common));
+  auto made = file.impl()->declare(
+      [&] { return RankDeclaration::of(part.view->declaration(part.before, part.bytes, common)); });
   if (!made) return made.status();
   std::erase_if(known_, [](const auto& entry) { return entry.second.plan.expired(); });
   known_[part.pattern.hash] = {made->plan().impl(), part.pattern.base};

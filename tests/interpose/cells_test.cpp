@@ -77,8 +77,10 @@ class CellsTest : public World {
       int left = skip;
       for (std::size_t i = 0; i < places.at.size(); ++i)
         for (int k = 0; k < places.lengths[i]; ++k)
-          if (left > 0) --left;
-          else ASSERT_EQ(all.at(static_cast<std::size_t>(moved + places.at[i] + k)), mine[next++]) << "piece " << i;
+          if (left > 0)
+            --left;
+          else
+            ASSERT_EQ(all.at(static_cast<std::size_t>(moved + places.at[i] + k)), mine[next++]) << "piece " << i;
       MPI_Barrier(MPI_COMM_WORLD);
     }
     MPI_File_close(&file);
@@ -111,8 +113,7 @@ TEST_F(CellsTest, a_repeated_list_is_kept_once_and_any_part_of_it_is_what_it_was
     for (int k = 0; k < places.lengths[i]; ++k) bytes.push_back(static_cast<std::uint64_t>(5 + places.at[i] + k));
   Random random{4};
   for (int trial = 0; trial < 200; ++trial) {
-    const std::uint64_t from = between(random, 0, bytes.size() - 1),
-                        count = between(random, 1, bytes.size() - from);
+    const std::uint64_t from = between(random, 0, bytes.size() - 1), count = between(random, 1, bytes.size() - from);
     std::vector<std::uint64_t> listed;
     for (const weir::Run& run : view.runs(from, count))
       for (std::uint64_t k = 0; k < run.count; ++k)
@@ -171,8 +172,10 @@ TEST_F(CellsTest, one_rank_may_repeat_something_else) {
 TEST_F(CellsTest, one_rank_may_have_a_single_piece_among_the_cells_of_others) {
   constexpr int column = 3;  // that nobody else has
   Places places;
-  if (rank() == 0) places.add(300 + 50 * Table::columns + column);
-  else Table{rank(), ranks(), column}.add(places, 300);
+  if (rank() == 0)
+    places.add(300 + 50 * Table::columns + column);
+  else
+    Table{rank(), ranks(), column}.add(places, 300);
   check(places);
 }
 

@@ -1,4 +1,5 @@
-/* error_program FILE PIECE: all ranks write 16 MiB together in several rounds, in pieces that take turns; each says which class of error it was told, or that there was none. */
+/* error_program FILE PIECE: all ranks write 16 MiB together in several rounds, in pieces that take turns; each says
+ * which class of error it was told, or that there was none. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,9 @@ int main(int argc, char** argv) {
   MPI_Type_contiguous(piece, MPI_BYTE, &turn);
   MPI_Type_create_resized(turn, 0, (MPI_Aint)piece * ranks, &view);
   MPI_Type_commit(&view);
-  if (piece == 0 || MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, piece < bytes ? hints : MPI_INFO_NULL, &file)) return 1;
+  if (piece == 0 || MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR,
+                                  piece < bytes ? hints : MPI_INFO_NULL, &file))
+    return 1;
   if (piece < bytes) MPI_File_set_view(file, (MPI_Offset)piece * rank, MPI_BYTE, view, "native", MPI_INFO_NULL);
   const MPI_Offset at = piece < bytes ? 0 : (MPI_Offset)bytes * rank;
   MPI_Error_class(MPI_File_write_at_all(file, at, data, bytes, MPI_BYTE, MPI_STATUS_IGNORE), &kind);

@@ -17,11 +17,11 @@ static int fails(int file) {
   return length > 6 && memcmp(path + length - 6, ".fails", 6) == 0;
 }
 
-#define FAILING(name, parameters, arguments)                                   \
-  ssize_t name parameters {                                                    \
-    static ssize_t(*real) parameters;                                          \
-    if (!real) real = (ssize_t(*) parameters)dlsym(RTLD_NEXT, #name);          \
-    return fails(file) ? (errno = EIO, -1) : real arguments;                   \
+#define FAILING(name, parameters, arguments)                          \
+  ssize_t name parameters {                                           \
+    static ssize_t(*real) parameters;                                 \
+    if (!real) real = (ssize_t(*) parameters)dlsym(RTLD_NEXT, #name); \
+    return fails(file) ? (errno = EIO, -1) : real arguments;          \
   }
 FAILING(write, (int file, const void* data, size_t bytes), (file, data, bytes))
 FAILING(pwrite, (int file, const void* data, size_t bytes, off_t at), (file, data, bytes, at))

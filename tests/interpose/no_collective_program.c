@@ -24,7 +24,8 @@ void work(MPI_File file) {
 int main(int argc, char** argv) {
   MPI_File file;
   MPI_Init(&argc, &argv);
-  if (argc < 2 || MPI_File_open(MPI_COMM_SELF, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file)) return 1;
+  if (argc < 2 || MPI_File_open(MPI_COMM_SELF, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file))
+    return 1;
   work(file);
   MPI_File_close(&file);
   MPI_Finalize();

@@ -18,10 +18,18 @@ namespace {
 enum Call { open_, view_, write_, close_, calls };
 std::array<double, calls> inside_s{};  // MPI_File calls
 
+enum Kind { alone, collective };
+
 struct Inside {
-  Call call;
-  double start = MPI_Wtime();
+  /// Ranks meet before a collective call: what they wait for others that still do PnetCDF's own work is not its time.
+  Inside(Call where, Kind kind) : call{where} {
+    if (kind == collective) MPI_Barrier(MPI_COMM_WORLD);
+    start = MPI_Wtime();
+  }
   ~Inside() { inside_s[call] += MPI_Wtime() - start; }
+
+  Call call;
+  double start = 0;
 };
 
 void check(int code, const char* what) {
@@ -105,19 +113,19 @@ void write(const char* path, const std::vector<Group>& groups, const std::vector
 
 }  // namespace
 
-#define TIMED(kind, name, parameters, arguments) \
-  int MPI_File_##name parameters {               \
-    const Inside inside{kind};                   \
-    return PMPI_File_##name arguments;           \
+#define TIMED(call, kind, name, parameters, arguments) \
+  int MPI_File_##name parameters {                     \
+    const Inside inside{call, kind};                   \
+    return PMPI_File_##name arguments;                 \
   }
 extern "C" {
-TIMED(open_, open, (MPI_Comm c, const char* p, int m, MPI_Info i, MPI_File* f), (c, p, m, i, f))
-TIMED(close_, close, (MPI_File * f), (f))
-TIMED(view_, set_view, (MPI_File f, MPI_Offset o, MPI_Datatype e, MPI_Datatype t, const char* d, MPI_Info i), (f, o, e, t, d, i))
-TIMED(write_, write_at_all, (MPI_File f, MPI_Offset o, const void* b, int n, MPI_Datatype t, MPI_Status* s), (f, o, b, n, t, s))
-TIMED(write_, write_all, (MPI_File f, const void* b, int n, MPI_Datatype t, MPI_Status* s), (f, b, n, t, s))
-TIMED(write_, write_at, (MPI_File f, MPI_Offset o, const void* b, int n, MPI_Datatype t, MPI_Status* s), (f, o, b, n, t, s))
-TIMED(close_, sync, (MPI_File f), (f))
+TIMED(open_, collective, open, (MPI_Comm c, const char* p, int m, MPI_Info i, MPI_File* f), (c, p, m, i, f))
+TIMED(close_, collective, close, (MPI_File * f), (f))
+TIMED(view_, collective, set_view, (MPI_File f, MPI_Offset o, MPI_Datatype e, MPI_Datatype t, const char* d, MPI_Info i), (f, o, e, t, d, i))
+TIMED(write_, collective, write_at_all, (MPI_File f, MPI_Offset o, const void* b, int n, MPI_Datatype t, MPI_Status* s), (f, o, b, n, t, s))
+TIMED(write_, collective, write_all, (MPI_File f, const void* b, int n, MPI_Datatype t, MPI_Status* s), (f, b, n, t, s))
+TIMED(write_, alone, write_at, (MPI_File f, MPI_Offset o, const void* b, int n, MPI_Datatype t, MPI_Status* s), (f, o, b, n, t, s))
+TIMED(close_, collective, sync, (MPI_File f), (f))
 }
 
 int main(int argc, char** argv) {

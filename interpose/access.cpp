@@ -24,7 +24,8 @@ Status untold_view(const OpenFile& file) {
 }
 
 int inform(int code, MPI_File handle, MPI_Info* info) {
-  if (const auto file = find(handle); file && code == MPI_SUCCESS) report_hints(file->settings, file->refusal, *info);
+  if (OpenFile* const file = find(handle); file && code == MPI_SUCCESS)
+    report_hints(file->settings, file->refusal, *info);
   return code;
 }
 

@@ -30,7 +30,7 @@ Status untold_view(const OpenFile& file);
 /// What this rank does alone, carried out by the MPI library.
 template <class Passing>
 int alone(MPI_File& handle, const char* call, Pointer pointer, const char* reason, Passing&& passing) {
-  const auto file = find(handle);
+  OpenFile* const file = find(handle);
   if (!file) return passing();
   file->tally.passed(call, file->refusal.empty() ? reason : file->refusal.c_str());
   const MPI_File own = handle;
@@ -43,7 +43,7 @@ int alone(MPI_File& handle, const char* call, Pointer pointer, const char* reaso
 /// What all ranks do together, left to the MPI library.
 template <class Passing>
 int together(MPI_File handle, const char* call, Passing&& passing) {
-  if (const auto file = find(handle)) {
+  if (OpenFile* const file = find(handle)) {
     file->tally.passed(call, file->refusal.empty() ? "shared file pointer" : file->refusal.c_str());
     if (const int code = file->view.tell_all(handle); code != MPI_SUCCESS) return code;
   }
@@ -53,7 +53,7 @@ int together(MPI_File handle, const char* call, Passing&& passing) {
 /// What one rank does with the shared file pointer.
 template <class Passing>
 int at_shared_pointer(MPI_File handle, const char* call, Passing&& passing) {
-  if (const auto file = find(handle)) {
+  if (OpenFile* const file = find(handle)) {
     file->tally.passed(call, file->refusal.empty() ? "shared file pointer" : file->refusal.c_str());
     if (file->view.pending()) return file->fail(untold_view(*file));
   }
@@ -63,7 +63,7 @@ int at_shared_pointer(MPI_File handle, const char* call, Passing&& passing) {
 /// A collective access: blocking, or the first half of a split one. Without an offset it is at the file pointer.
 template <class Carry, class Passing>
 int collective(MPI_File handle, const MPI_Offset* at, Access access, Carry&& carry, Passing&& passing) {
-  const auto file = find(handle);
+  OpenFile* const file = find(handle);
   if (!file) return passing();
   const auto pass_on = [&] {
     file->tally.passed(access.call, file->why_pass(access.way));
@@ -91,7 +91,7 @@ inline int keep(OpenFile& file, std::unique_ptr<Transfer> transfer) {
 /// The second half of a split access.
 template <class Passing>
 int end_split(MPI_File handle, MPI_Status* status, Passing&& passing) {
-  const auto file = find(handle);
+  OpenFile* const file = find(handle);
   if (!file || !file->split) return passing();
   return std::unique_ptr<Transfer> { std::move(file->split) } -> finish(status);
 }
@@ -100,7 +100,7 @@ int end_split(MPI_File handle, MPI_Status* status, Passing&& passing) {
 /// order; so each rank has its own part carried out alone.
 template <class Passing>
 int nonblocking(MPI_File handle, Way way, const char* call, Passing&& passing, auto&& alone_call) {
-  const auto file = find(handle);
+  OpenFile* const file = find(handle);
   if (!file) return passing();
   if (!file->why_pass(way)) return alone_call();
   file->tally.passed(call, file->why_pass(way));
@@ -111,7 +111,7 @@ int nonblocking(MPI_File handle, Way way, const char* call, Passing&& passing, a
 template <class Passing>
 int set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype element, MPI_Datatype type,
              const char* representation, Passing&& passing) {
-  const auto file = find(handle);
+  OpenFile* const file = find(handle);
   if (!file || !file->refusal.empty()) return passing();
   const bool defer = file->defers_views && !file->atomic && is_native_view(displacement, element, type, representation);
   if (!defer)
@@ -125,7 +125,7 @@ int set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype element, MPI
 template <class Passing>
 int get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* element, MPI_Datatype* type, char* representation,
              Passing&& passing) {
-  const auto file = find(handle);
+  OpenFile* const file = find(handle);
   if (!file || !file->view.pending()) return passing();
   file->view.get(displacement, element, type, representation);
   return MPI_SUCCESS;
@@ -133,7 +133,7 @@ int get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* element, M
 
 template <class Passing>
 int seek(MPI_File& handle, MPI_Offset at, int from, Passing&& passing) {
-  const auto file = find(handle);
+  OpenFile* const file = find(handle);
   const MPI_Offset to = from == MPI_SEEK_CUR && file ? file->position + at : at;
   if (!file || !file->refusal.empty() || from == MPI_SEEK_END || to < 0)
     return alone(handle, nullptr, Pointer::individual, "", passing);
@@ -143,7 +143,7 @@ int seek(MPI_File& handle, MPI_Offset at, int from, Passing&& passing) {
 
 template <class Passing>
 int get_position(MPI_File handle, MPI_Offset* at, Passing&& passing) {
-  const auto file = find(handle);
+  OpenFile* const file = find(handle);
   if (!file || !file->refusal.empty() || !at) return passing();
   *at = file->position;
   return MPI_SUCCESS;
@@ -151,7 +151,7 @@ int get_position(MPI_File handle, MPI_Offset* at, Passing&& passing) {
 
 template <class Passing>
 int get_byte_offset(MPI_File handle, MPI_Offset at, MPI_Offset* byte, Passing&& passing) {
-  const auto file = find(handle);
+  OpenFile* const file = find(handle);
   if (!file || !file->view.pending() || at < 0 || !byte || !file->view.problem().empty()) return passing();
   const View& view = file->view.pieces();
   if (view.empty()) return passing();
@@ -161,7 +161,7 @@ int get_byte_offset(MPI_File handle, MPI_Offset at, MPI_Offset* byte, Passing&& 
 
 template <class Passing>
 int set_atomicity(MPI_File handle, int on, Passing&& passing) {
-  const auto file = find(handle);
+  OpenFile* const file = find(handle);
   if (!file) return passing();
   if (const int code = file->view.tell_all(handle); code != MPI_SUCCESS) return code;
   const int code = passing();

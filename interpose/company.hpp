@@ -16,24 +16,20 @@ namespace weir::interpose {
 /// Plans that were made for patterns of pieces, wherever in a file.
 class Patterns {
  public:
-  /// What this rank brings to an access.
+  /// What this rank brings to an access: `bytes` of a view, behind the first `before`.
   struct Part {
+    const View* view;
+    std::uint64_t before = 0, bytes = 0;
     View::Pattern pattern;  ///< with all else that a plan depends on
-    std::uint64_t bytes = 0;
-    Status problem;  ///< of any rank, comes back on all
+    Status problem;         ///< of any rank, comes back on all
   };
-  /// A step, of a known plan where all ranks have one for their part; else of a new one for `runs`. Collective.
-  template <class Runs>
-  Result<Step> step(File& file, const Part& part, Runs&& runs) {
-    auto repeated = repeat(file, part);
-    if (!repeated) return repeated.status();
-    if (*repeated) return std::move(**repeated);
-    return declare(file, part, runs());
-  }
+  /// A step, of a known plan where all ranks have one for their part; else of a new one. Its variables follow one
+  /// another in memory. Collective over the communicator.
+  Result<Step> step(File& file, MPI_Comm communicator, const Part& part);
 
  private:
-  Result<std::optional<Step>> repeat(File& file, const Part& part);
-  Result<Step> declare(File& file, const Part& part, std::vector<Run> runs);
+  Result<std::optional<Step>> repeat(File& file, const Part& part, bool& repeats_itself);
+  Result<Step> declare(File& file, const Part& part, std::span<const CommonCells> common);
 
   struct Known {
     std::weak_ptr<const Plan::Impl> plan;  // as long as the context keeps it

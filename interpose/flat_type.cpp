@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "repetition.hpp"
 #include "type_contents.hpp"
 
 namespace weir::interpose {
@@ -16,7 +17,11 @@ void FlatType::append(std::int64_t at, std::uint64_t length, std::int64_t stride
     length *= count;
     count = 1;
   }
-  if (!blocks_.empty()) {
+  const std::uint64_t before = size();
+  if (groups_.empty() || groups_.back().count > 1) groups_.push_back({blocks_.size(), blocks_.size(), 0, 1, before, 0});
+  Group& group = groups_.back();
+  group.once += length * count;
+  if (group.end > group.first) {
     Block& last = blocks_.back();
     const auto step = static_cast<std::int64_t>(last.count) * last.stride;
     if (last.count == 1 && count == 1 && at == last.at + static_cast<std::int64_t>(last.length)) {
@@ -28,30 +33,48 @@ void FlatType::append(std::int64_t at, std::uint64_t length, std::int64_t stride
       return;
     }
   }
-  blocks_.push_back({at, length, stride, count, size()});
+  blocks_.push_back({at, length, stride, count, before});
+  ++group.end;
+}
+
+void FlatType::add_group(const FlatType& type, const Group& group, std::uint64_t count, std::int64_t distance,
+                         std::int64_t at) {
+  Group added{blocks_.size(), 0, distance, count, size(), group.once};
+  for (Block block : type.blocks(group)) {
+    block.at += at;
+    block.before = block.before - group.before + added.before;
+    blocks_.push_back(block);
+  }
+  added.end = blocks_.size();
+  groups_.push_back(added);
+}
+
+void FlatType::add(const FlatType& type, std::int64_t at) {
+  for (const Group& group : type.groups_)
+    if (group.count > 1) {
+      add_group(type, group, group.count, group.distance, at);
+    } else {
+      for (const Block& block : type.blocks(group)) append(at + block.at, block.length, block.stride, block.count);
+    }
 }
 
 void FlatType::repeat(const FlatType& type, std::uint64_t count, std::int64_t stride, std::int64_t at) {
   if (count == 0 || type.blocks_.empty()) return;
-  const Block& first = type.blocks_[0];
-  const bool single = type.blocks_.size() == 1;
-  if (single && first.count == 1) return append(at + first.at, first.length, stride, count);
-  if (single && stride == static_cast<std::int64_t>(first.count) * first.stride)
-    return append(at + first.at, first.length, first.stride, first.count * count);
-  if (count > 1) blocks_.reserve(blocks_.size() + std::min<std::uint64_t>(count, 1 << 20) * type.blocks_.size());
-  for (std::uint64_t i = 0; i < count; ++i, at += stride)
-    for (const Block& block : type.blocks_) append(at + block.at, block.length, block.stride, block.count);
+  if (const Block* only = type.single()) {
+    if (only->count == 1) return append(at + only->at, only->length, stride, count);
+    if (stride == static_cast<std::int64_t>(only->count) * only->stride)
+      return append(at + only->at, only->length, only->stride, only->count * count);
+  }
+  if (count > 1 && type.groups_.size() == 1 && type.groups_[0].count == 1)
+    return add_group(type, type.groups_[0], count, stride, at);
+  for (std::uint64_t i = 0; i < count; ++i, at += stride) add(type, at);
 }
 
 std::uint64_t FlatType::hash() const noexcept {
-  static_assert(std::has_unique_object_representations_v<Block>);
-  return XXH3_64bits_withSeed(blocks_.data(), blocks_.size() * sizeof(Block), static_cast<std::uint64_t>(extent_));
-}
-
-std::size_t FlatType::find(std::uint64_t bytes) const noexcept {
-  const auto behind =
-      std::partition_point(blocks_.begin(), blocks_.end(), [&](const Block& block) { return block.before <= bytes; });
-  return static_cast<std::size_t>(behind - blocks_.begin()) - 1;
+  static_assert(std::has_unique_object_representations_v<Block> && std::has_unique_object_representations_v<Group>);
+  const std::uint64_t seed =
+      XXH3_64bits_withSeed(groups_.data(), groups_.size() * sizeof(Group), static_cast<std::uint64_t>(extent_));
+  return XXH3_64bits_withSeed(blocks_.data(), blocks_.size() * sizeof(Block), seed);
 }
 
 namespace {
@@ -75,13 +98,28 @@ FlatType named(MPI_Datatype type) {
   return flat;
 }
 
-/// An array of blocks of one type, at distances that are given in bytes or, times `unit`, in elements.
+/// An array of blocks of one type, at places that are given in bytes.
 template <class Length, class Place>
 FlatType indexed(const FlatType& inner, std::size_t count, Length length, Place place) {
   FlatType flat;
-  flat.reserve(count * std::max<std::size_t>(inner.blocks().size(), 1));
-  for (std::size_t i = 0; i < count; ++i)
-    flat.repeat(inner, static_cast<std::uint64_t>(length(i)), inner.extent(), place(i));
+  const auto add = [&](FlatType& to, std::size_t i, std::int64_t base) {
+    to.repeat(inner, static_cast<std::uint64_t>(length(i)), inner.extent(), place(i) - base);
+  };
+  const auto same = [&](std::size_t i, std::size_t j) { return length(i) == length(j); };
+  const auto same_step = [&](std::size_t i, std::size_t j) {
+    return same(i, j) && place(i + 1) - place(i) == place(j + 1) - place(j);
+  };
+  std::size_t next = 0;
+  for (const Repetition& repetition : repetitions(count, same_step, same)) {
+    for (; next < repetition.first; ++next) add(flat, next, 0);
+    FlatType once;
+    const std::int64_t base = place(repetition.first);
+    for (std::size_t i = 0; i < repetition.period; ++i) add(once, repetition.first + i, base);
+    flat.repeat(once, repetition.count, place(repetition.first + repetition.period) - base, base);
+    next = repetition.end();
+  }
+  flat.reserve((count - next) * std::max<std::size_t>(inner.groups().size(), 1));
+  for (; next < count; ++next) add(flat, next, 0);
   return flat;
 }
 

@@ -18,9 +18,8 @@ std::byte* moved(std::byte* base, std::int64_t bytes) noexcept {
 Memory::Memory(void* buffer, std::uint64_t count, MPI_Datatype type)
     : type_{FlatType::of(type)}, buffer_{static_cast<std::byte*>(buffer)}, bytes_{count * type_.size()} {
   if (bytes_ == 0) return;
-  const Block& first = type_.blocks().front();
-  if (type_.dense() || (count == 1 && type_.blocks().size() == 1 && first.count == 1)) {
-    data_ = moved(buffer_, first.at);
+  if (type_.dense() || (count == 1 && type_.whole())) {
+    data_ = moved(buffer_, type_.single()->at);
   } else {
     copy_ = std::make_unique_for_overwrite<std::byte[]>(bytes_);
     data_ = copy_.get();
@@ -31,16 +30,18 @@ Memory::Memory(void* buffer, std::uint64_t count, MPI_Datatype type)
 template <class Copy>
 void Memory::for_each(std::uint64_t bytes, Copy&& copy) const noexcept {
   std::byte *packed = copy_.get(), *base = buffer_;
-  for (; bytes > 0; base = moved(base, type_.extent()))
-    for (const Block& block : type_.blocks()) {
-      const std::uint64_t whole = std::min(block.count, bytes / block.length);
+  for (; bytes > 0; base = moved(base, type_.extent())) {
+    const std::uint64_t here = std::min(bytes, type_.size());
+    type_.for_each(0, here, [&](const Block& block, std::uint64_t, std::uint64_t part) {
+      const std::uint64_t whole = part / block.length;
       copy(moved(base, block.at), packed, block.length, static_cast<std::ptrdiff_t>(block.stride), whole);
       packed += whole * block.length;
-      bytes -= whole * block.length;
-      if (whole == block.count) continue;
-      copy(moved(base, block.at + static_cast<std::int64_t>(whole) * block.stride), packed, bytes, 0, 1);
-      return;
-    }
+      const std::uint64_t rest = part - whole * block.length;
+      if (rest > 0) copy(moved(base, block.at + static_cast<std::int64_t>(whole) * block.stride), packed, rest, 0, 1);
+      packed += rest;
+    });
+    bytes -= here;
+  }
 }
 
 void Memory::pack() const noexcept {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -19,7 +20,8 @@ namespace weir::interpose {
 namespace {
 
 std::mutex guard;
-std::map<MPI_File, std::shared_ptr<OpenFile>> files;
+std::map<MPI_File, std::unique_ptr<OpenFile>> files;
+std::atomic<std::uint64_t> changes{0};  // of the files that are open
 
 // What ranks tell one another when they open a file.
 constexpr std::uint64_t flag_failed = 1, flag_not_plain = 2, flag_refused = 4, flag_shared_pointers = 8;
@@ -51,15 +53,24 @@ bool is_shared(MPI_Comm communicator) {
 
 }  // namespace
 
-std::shared_ptr<OpenFile> find(MPI_File handle) noexcept {
+OpenFile* find(MPI_File handle) noexcept {
+  struct Last {
+    MPI_File handle = MPI_FILE_NULL;
+    OpenFile* file = nullptr;
+    std::uint64_t change = 0;
+  };
+  static thread_local Last last;  // most calls are for the same file as the one before
+  const std::uint64_t change = changes.load(std::memory_order_acquire);
+  if (last.handle == handle && last.change == change) return last.file;
   const std::lock_guard lock{guard};
   const auto found = files.find(handle);
-  return found == files.end() ? nullptr : found->second;
+  last = {handle, found == files.end() ? nullptr : found->second.get(), change};
+  return last.file;
 }
 
 int opened(int code, MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_File* handle) {
   if (!is_shared(communicator) || !path) return code;
-  auto file = std::make_shared<OpenFile>();
+  auto file = std::make_unique<OpenFile>();
   std::uint64_t flags = code == MPI_SUCCESS ? 0 : flag_failed;
   Policy policy;
   if (code == MPI_SUCCESS) {
@@ -91,7 +102,8 @@ int opened(int code, MPI_Comm communicator, const char* path, int mode, MPI_Info
   if (!policy.problem.ok() && file->company->rank() == 0)
     std::fprintf(stderr, "%s\n      '%s' is left to the MPI library\n", policy.problem.message().c_str(), path);
   const std::lock_guard lock{guard};
-  files[file->handle] = std::move(file);
+  files[*handle] = std::move(file);
+  ++changes;
   return code;
 }
 
@@ -142,16 +154,17 @@ int OpenFile::fail(int code) const noexcept {
 int OpenFile::fail(const Status& status) const noexcept { return fail(error_code(status)); }
 
 int close(MPI_File* handle) {
-  const std::shared_ptr<OpenFile> file = handle ? find(*handle) : nullptr;
-  if (!file) return pass(real().close, handle);
+  if (!handle || !find(*handle)) return pass(real().close, handle);
+  std::unique_ptr<OpenFile> file;
+  {
+    const std::lock_guard lock{guard};
+    file = std::move(files.extract(*handle).mapped());
+    ++changes;
+  }
   const Status status = file->close();
   if (Tally::wanted() && file->company->rank() == 0)
     std::fputs(file->tally.text(file->path, file->refusal).c_str(), stderr);
   const int told = status.ok() ? MPI_SUCCESS : file->fail(status);
-  {
-    const std::lock_guard lock{guard};
-    files.erase(*handle);
-  }
   file->view.close_alone();
   const int code = pass(real().close, handle);
   file->company->taken = false;

@@ -51,7 +51,7 @@ struct OpenFile {
 };
 
 /// The open files. Null for handles that were not opened through here.
-std::shared_ptr<OpenFile> find(MPI_File handle) noexcept;
+OpenFile* find(MPI_File handle) noexcept;
 /// After the MPI library has, or has not, opened a file: takes note of it. Collective over the communicator.
 int opened(int code, MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_File* handle);
 int close(MPI_File* handle);

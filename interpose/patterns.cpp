@@ -4,20 +4,40 @@
 
 namespace weir::interpose {
 
-Result<std::optional<Step>> Patterns::repeat(File& file, const Part& part) {
+namespace {
+
+std::vector<CommonCells> common_cells_of_all(MPI_Comm communicator, const Sketch& mine) {
+  int ranks = 0;
+  PMPI_Comm_size(communicator, &ranks);
+  std::vector<Sketch> all(static_cast<std::size_t>(ranks));
+  PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, communicator);
+  return common_cells(all);
+}
+
+}  // namespace
+
+Result<Step> Patterns::step(File& file, MPI_Comm communicator, const Part& part) {
+  bool repeats_itself = part.bytes > 0 && part.view->repeats_itself();  // on any rank
+  auto known = repeat(file, part, repeats_itself);
+  if (!known) return known.status();
+  if (*known) return std::move(**known);
+  if (!repeats_itself) return declare(file, part, {});
+  return declare(file, part, common_cells_of_all(communicator, part.view->sketch(part.before, part.bytes)));
+}
+
+Result<std::optional<Step>> Patterns::repeat(File& file, const Part& part, bool& repeats_itself) {
   const auto found = known_.find(part.pattern.hash);
   std::shared_ptr<const Plan::Impl> known = found == known_.end() ? nullptr : found->second.plan.lock();
   std::optional<Plan> plan;
   std::optional<std::uint64_t> shift;
   if (known) plan.emplace(std::move(known));
   if (part.bytes > 0) shift = plan ? part.pattern.base - found->second.base : 0;
-  return file.impl()->repeat(plan ? &*plan : nullptr, shift, part.problem);
+  return file.impl()->repeat(plan ? &*plan : nullptr, shift, part.problem, repeats_itself);
 }
 
-Result<Step> Patterns::declare(File& file, const Part& part, std::vector<Run> runs) {
-  Declaration declaration;
-  declaration.variable(std::move(runs));
-  auto made = file.declare(declaration);
+Result<Step> Patterns::declare(File& file, const Part& part, std::span<const CommonCells> common) {
+  auto made = file.impl()->declare(
+      [&] { return RankDeclaration::of(part.view->declaration(part.before, part.bytes, common)); });
   if (!made) return made.status();
   std::erase_if(known_, [](const auto& entry) { return entry.second.plan.expired(); });
   known_[part.pattern.hash] = {made->plan().impl(), part.pattern.base};

@@ -30,20 +30,21 @@ void free_copy(MPI_Datatype& type) {
   if (type != MPI_DATATYPE_NULL && !Envelope{type}.named()) PMPI_Type_free(&type);
 }
 
-/// A type with the same pieces and extent.
-MPI_Datatype like(const FlatType& flat) {
+/// A type with the same pieces, from `begin` on, and extent.
+MPI_Datatype like(const FlatType& flat, std::int64_t begin) {
   std::vector<int> lengths;
   std::vector<MPI_Aint> places;
-  for (const Block& block : flat.blocks())
+  flat.for_each(0, flat.size(), [&](const Block& block, std::uint64_t, std::uint64_t) {
     for (std::uint64_t i = 0; i < block.count; ++i) {
       std::uint64_t rest = block.length;
-      MPI_Aint at = block.at + static_cast<std::int64_t>(i) * block.stride;
+      MPI_Aint at = begin + block.at + static_cast<std::int64_t>(i) * block.stride;
       for (int part = 0; rest > 0; rest -= static_cast<std::uint64_t>(part), at += part) {
         part = static_cast<int>(std::min<std::uint64_t>(rest, 1 << 30));
         lengths.push_back(part);
         places.push_back(at);
       }
     }
+  });
   MPI_Datatype pieces = MPI_DATATYPE_NULL, type = MPI_DATATYPE_NULL;
   PMPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), places.data(), MPI_BYTE, &pieces);
   PMPI_Type_create_resized(pieces, 0, flat.extent(), &type);
@@ -80,7 +81,7 @@ void ShownView::set(MPI_Offset displacement, MPI_Datatype element, MPI_Datatype 
 }
 
 MPI_Datatype ShownView::type() const {
-  if (type_ == MPI_DATATYPE_NULL) type_ = like(pieces_.tile());
+  if (type_ == MPI_DATATYPE_NULL) type_ = like(pieces_.tile(), pieces_.origin());
   return type_;
 }
 

@@ -9,6 +9,7 @@
 #include <exception>
 
 #include "core/errors.hpp"
+#include "engine/planning.hpp"
 #include "errors.hpp"
 #include "storage/storage_problem.hpp"
 
@@ -67,11 +68,23 @@ MPI_Offset Transfer::elements() const noexcept {
 
 Result<Step> Transfer::next_step(File& file) const {
   const View& view = file_.view.pieces();
-  Patterns::Part part{{0, 0}, moved_, mine_};
+  Patterns::Part part{&view, before_, moved_, {0, 0}, mine_};
   if (moved_ > 0) part.pattern = view.pattern(before_, moved_);
   const std::array<std::uint64_t, 3> all{part.pattern.hash, file_.circumstances, static_cast<std::uint64_t>(way_)};
   part.pattern.hash = XXH3_64bits(all.data(), sizeof all);
-  return file_.company->patterns.step(file, part, [&] { return view.runs(before_, moved_); });
+  return file_.company->patterns.step(file, file_.company->communicator, part);
+}
+
+Status Transfer::give() {
+  std::byte* data = memory_.data();
+  int variable = 0;
+  for (const std::uint64_t bytes : step_->plan().impl()->plan.variable_bytes) {
+    const Status given = way_ == Way::write ? step_->write(variable, data, bytes) : step_->read(variable, data, bytes);
+    if (!given.ok()) return given;
+    ++variable;
+    data += bytes;
+  }
+  return {};
 }
 
 Status Transfer::make_step(File& file) {
@@ -83,7 +96,7 @@ Status Transfer::make_step(File& file) {
   }
   if (!step) return step.status();
   step_ = std::move(*step);
-  return way_ == Way::write ? step_->write(0, memory_.data(), moved_) : step_->read(0, memory_.data(), moved_);
+  return give();
 }
 
 bool Transfer::begin() {

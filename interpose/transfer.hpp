@@ -45,6 +45,7 @@ class Transfer {
   Result<Step> next_step(File& file) const;
   /// Gives the step its data too. Collective.
   Status make_step(File& file);
+  Status give();
 
   OpenFile& file_;
   Way way_;

@@ -72,7 +72,7 @@ class Runs {
 View::Pattern View::pattern(std::uint64_t before, std::uint64_t bytes) const noexcept {
   if (tile_.dense())
     return {XXH3_64bits_withSeed(&bytes, sizeof bytes, 1),
-            displacement_ + static_cast<std::uint64_t>(tile_.blocks()[0].at) + before};
+            displacement_ + static_cast<std::uint64_t>(tile_.single()->at) + before};
   const std::array<std::uint64_t, 2> part{before % tile_.size(), bytes};
   return {XXH3_64bits_withSeed(part.data(), sizeof part, hash_),
           displacement_ + before / tile_.size() * static_cast<std::uint64_t>(tile_.extent())};
@@ -84,24 +84,21 @@ std::vector<Run> View::runs(std::uint64_t before, std::uint64_t bytes) const {
   const std::uint64_t size = tile_.size();
   const auto extent = static_cast<std::uint64_t>(tile_.extent());
   if (tile_.dense()) {
-    result.add(displacement_ + static_cast<std::uint64_t>(tile_.blocks()[0].at) + before, bytes);
+    result.add(displacement_ + static_cast<std::uint64_t>(tile_.single()->at) + before, bytes);
     return std::move(result.runs);
   }
-  std::uint64_t tile = before / size, inside = before % size;
-  const auto& blocks = tile_.blocks();
-  if (blocks.size() == 1 && blocks[0].count == 1) {  // one piece a tile: whole tiles are one run
-    const Block comb{blocks[0].at, size, tile_.extent(), ~std::uint64_t{0}, 0};
+  if (tile_.whole()) {  // one piece a tile: whole tiles are one run
+    const Block comb{tile_.single()->at, size, tile_.extent(), ~std::uint64_t{0}, 0};
     result.add(comb, displacement_, before, bytes);
     return std::move(result.runs);
   }
-  result.runs.reserve(std::min<std::uint64_t>(blocks.size(), bytes / size * blocks.size() + blocks.size()));
-  for (std::size_t b = tile_.find(inside); bytes > 0; b = 0, inside = 0, ++tile)
-    for (; b < blocks.size() && bytes > 0; ++b, inside = b < blocks.size() ? blocks[b].before : 0) {
-      const std::uint64_t skip = inside - blocks[b].before;
-      const std::uint64_t part = std::min(bytes, blocks[b].bytes() - skip);
-      result.add(blocks[b], displacement_ + tile * extent, skip, part);
-      bytes -= part;
-    }
+  for (std::uint64_t tile = before / size, inside = before % size; bytes > 0; ++tile, inside = 0) {
+    const std::uint64_t here = std::min(bytes, size - inside);
+    tile_.for_each(inside, here, [&](const Block& block, std::uint64_t skip, std::uint64_t part) {
+      result.add(block, displacement_ + tile * extent, skip, part);
+    });
+    bytes -= here;
+  }
   return std::move(result.runs);
 }
 

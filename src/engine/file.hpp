@@ -71,11 +71,14 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   [[nodiscard]] bool makes_checksums() const noexcept { return set_ && set_->writes(); }
 
   Result<Step> declare(const Declaration& declaration);
+  /// The same with what `declared` gives; when it finds no memory, all ranks hear of it.
+  Result<Step> declare(const std::function<Result<RankDeclaration>()>& declared);
   Result<Step> step(const Plan& plan, std::uint64_t shift);
   Result<Step> step(std::uint64_t shift);
   /// A step of the plan that this rank thinks fits, moved by `shift`; a rank without pieces gives no shift. Nothing unless
-  /// all ranks bring the same plan and shift. An error of any rank's `mine` comes back on all. Collective.
-  Result<std::optional<Step>> repeat(const Plan* plan, std::optional<std::uint64_t> shift, const Status& mine);
+  /// all ranks bring the same plan and shift. An error of any rank's `mine` comes back on all, and so does a `wish`.
+  /// Collective.
+  Result<std::optional<Step>> repeat(const Plan* plan, std::optional<std::uint64_t> shift, const Status& mine, bool& wish);
   Status sync();
   Status close();
   Status close(Step::Impl& last);
@@ -111,7 +114,6 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   Status open_set();
   /// Looks for the file on the nodes, and opens it there if it is. Collective.
   Status look_on_nodes(Call call);
-  Result<Step> declare(const std::function<Result<RankDeclaration>()>& declared);
   /// That the plan is for such sub-files as this file has.
   [[nodiscard]] Status check_space(const Plan& plan) const;
   [[nodiscard]] Status other_space() const;

@@ -4,8 +4,12 @@
 
 namespace weir {
 
+namespace {
+constexpr std::uint64_t flag_wish = 16;
+}
+
 Result<std::optional<Step>> File::Impl::repeat(const Plan* plan, std::optional<std::uint64_t> shift,
-                                               const Status& mine) {
+                                               const Status& mine, bool& wish) {
   if (Status status = check_open("take a step in"); !status.ok()) return status;
   Outcome outcome;
   std::shared_ptr<Step::Impl> step;
@@ -16,9 +20,11 @@ Result<std::optional<Step>> File::Impl::repeat(const Plan* plan, std::optional<s
   outcome.vote = outcome.most = step ? plan->impl()->serial : 0;
   outcome.nearest = shift.value_or(~std::uint64_t{0});
   outcome.farthest = shift.value_or(0);
+  if (wish) outcome.flags |= flag_wish;
   outcome.fail(why_not, context->team->rank());
   const Outcome all = agree(outcome, Call::step);
   if (Status status = agreed(all); !status.ok()) return status;
+  wish = (all.flags & flag_wish) != 0;
   const bool nobody_moves = all.nearest > all.farthest;
   if (all.vote == 0 || all.vote != all.most || (all.nearest != all.farthest && !nobody_moves))
     return std::optional<Step>{};

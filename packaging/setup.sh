@@ -7,7 +7,7 @@ packages="
   openmpi-bin libopenmpi-dev mpich libmpich-dev
   libhwloc-dev liburing-dev libtomlplusplus-dev libfmt-dev libcli11-dev nlohmann-json3-dev libxxhash-dev libnetcdf-dev
   libpnetcdf-dev pnetcdf-bin libhdf5-openmpi-dev hdf5-tools
-  libgtest-dev
+  libgtest-dev libsimgrid-dev
 "
 
 command -v dpkg-query >/dev/null || {

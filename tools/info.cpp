@@ -33,7 +33,8 @@ std::string mpi_library() {
 std::vector<Feature> features() {
   return {{"mpi", mpi_library()},
           {"uring", WEIR_HAVE_URING ? "yes" : "no: built without liburing"},
-          {"fortran", WEIR_HAVE_FORTRAN ? "yes" : "no: built without a Fortran compiler"}};
+          {"fortran", WEIR_HAVE_FORTRAN ? "yes" : "no: built without a Fortran compiler"},
+          {"simgrid", WEIR_HAVE_SIMGRID ? "yes" : "no: built without SimGrid, so without `weir sim`"}};
 }
 
 std::string shown(std::string_view value) { return value.empty() ? "(empty)" : std::string{value}; }

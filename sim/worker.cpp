@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <iostream>
 #include <map>
+#include <simgrid/kernel/Timer.hpp>
 #include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
 #include <simgrid/s4u.hpp>
@@ -77,10 +78,6 @@ class Platform final : public NetZoneImpl {
       auto& route = routes_[{host(way.from)->get_netpoint(), host(way.to)->get_netpoint()}];
       for (const int link : way.links) route.push_back(links_[static_cast<std::size_t>(link)]->get_impl());
     }
-    // Every wait has a core of its own.
-    clock_ = create_host("clock", {1.0});
-    clock_->set_core_count(1 << 24);
-    clock_->seal();
     seal();
   }
 
@@ -89,7 +86,6 @@ class Platform final : public NetZoneImpl {
     if (!known) known = create_host("host " + std::to_string(endpoint), {1.0})->seal();
     return known;
   }
-  [[nodiscard]] s4u::Host* clock() const { return clock_; }
 
  private:
   void get_local_route(const NetPoint* from, const NetPoint* to, simgrid::kernel::routing::Route* into,
@@ -101,7 +97,6 @@ class Platform final : public NetZoneImpl {
   std::vector<s4u::Link*> links_;
   std::unordered_map<int, s4u::Host*> hosts_;
   std::map<std::pair<const NetPoint*, const NetPoint*>, std::vector<simgrid::kernel::resource::StandardLinkImpl*>> routes_;
-  s4u::Host* clock_ = nullptr;
 };
 
 /// Starts steps whose predecessors have ended, until none is left.
@@ -126,7 +121,7 @@ class Run {
     if (at == running_.end()) return;
     const int step = at->second;
     running_.erase(at);
-    delayed(step) && dynamic_cast<const s4u::Exec*>(&activity) ? transfer(step) : finish(step);
+    finish(step);
     start_ready();
   }
 
@@ -134,15 +129,16 @@ class Run {
     while (!ready_.empty()) {
       const int step = ready_.back();
       ready_.pop_back();
-      delayed(step) ? wait(step) : transfer(step);
+      steps_[static_cast<std::size_t>(step)].delay_s > 0 ? wait(step) : transfer(step);
     }
   }
 
-  [[nodiscard]] bool delayed(int step) const { return steps_[static_cast<std::size_t>(step)].delay_s > 0; }
-
   void wait(int step) {
-    auto pause = s4u::Exec::init()->set_flops_amount(steps_[static_cast<std::size_t>(step)].delay_s)->set_host(platform_.clock());
-    begin(step, pause);
+    const double until = s4u::Engine::get_clock() + steps_[static_cast<std::size_t>(step)].delay_s;
+    simgrid::kernel::timer::Timer::set(until, [this, step] {
+      transfer(step);
+      start_ready();
+    });
   }
 
   void transfer(int step) {

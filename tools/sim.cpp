@@ -41,7 +41,7 @@ void run(const Options& options) {
   sim::Report report{&experiment, experiment.run(experiment.assumptions, sim::Scope::all), {}};
   if (options.sweep) report.variations = sim::sweep(experiment);
   if (!options.svg.empty()) write_file(options.svg, report.svg());
-  if (!options.markdown.empty()) write_file(options.markdown, report.markdown(experiment.name + ".svg"));
+  if (!options.markdown.empty()) write_file(options.markdown, report.markdown("papers/" + experiment.name + ".svg"));
   print_results(options.json, report.text(), report.json());
 }
 

@@ -54,7 +54,8 @@ Experiment buffers_mira() {
           .unit = "MB/s",
           .modelled = "16,384 ranks write 1 MB each to the null device of the I/O nodes; Weir plans and places, each aggregator has "
                       "two buffers.",
-          .remarks = "The flows alone fill all bridges (32 GB/s) whatever is set; what the paper shows is software for each round and "
+          .remarks = "The flows alone nearly fill all bridges (32 GB/s) whatever is set, and larger buffers lose a little, since filling the "
+                     "first and storing the last overlap with nothing; what the paper shows is software for each round and "
                      "aggregator, of which the simulation has only the one assumed figure. So the paper's absolute bandwidth and the "
                      "size of its differences do not come out.",
           .assumptions = {{{"software of a round", 1, "ms", "assumed: synchronising and starting the write of one buffer", {}}}},

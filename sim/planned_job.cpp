@@ -19,7 +19,8 @@ std::vector<RankDeclaration> Job::declarations(const FileGroups& files) const {
   return all;
 }
 
-WindowShares WindowShares::of(const std::vector<RankDeclaration>& declarations, const Layout& layout, const NodeMap& nodes) {
+WindowShares WindowShares::of(const std::vector<RankDeclaration>& declarations, const Layout& layout,
+                              const NodeMap& nodes) {
   WindowShares shares;
   shares.windows.resize(layout.windows());
   for (const auto& ranks : nodes.ranks_on)
@@ -93,8 +94,8 @@ void schedule_plan(Schedule& schedule, const PlannedJob& job, const Software& so
         gathered.push_back(schedule.transfer(schedule.gather_way(node, place), bytes, std::move(after)));
         last_of_node[node] = gathered.back();
       }
-      stores.push_back(
-          schedule.transfer(store_way, job.window_bytes(domain.first_window + k), std::move(gathered), software.round_s));
+      stores.push_back(schedule.transfer(store_way, job.window_bytes(domain.first_window + k), std::move(gathered),
+                                         software.round_s));
     }
   }
 }

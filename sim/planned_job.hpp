@@ -47,12 +47,12 @@ PlannedJob plan_job(const Job& job, const PlanLimits& limits, const ElectionRule
 
 /// What carrying out a plan costs besides bytes on links.
 struct Software {
-  double round_s = 0;              ///< of an aggregator for each buffer that it stores
-  std::vector<int> on_every_store; ///< resources that all stores pass on top of the machine's
+  double round_s = 0;               ///< of an aggregator for each buffer that it stores
+  std::vector<int> on_every_store;  ///< resources that all stores pass on top of the machine's
 };
 
-/// Node to aggregator to storage, one buffer after another. A node sends its parts of a domain in their order; a buffer is
-/// filled again when what was in it is stored; a buffer is stored when all of it has come.
+/// Node to aggregator to storage, one buffer after another. A node sends its parts of a domain in their order; a buffer
+/// is filled again when what was in it is stored; a buffer is stored when all of it has come.
 void schedule_plan(Schedule& schedule, const PlannedJob& job, const Software& software = {});
 
 }  // namespace weir::sim

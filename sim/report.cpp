@@ -13,7 +13,9 @@ namespace {
 using Table = std::vector<std::vector<std::string>>;
 
 std::string number(double value) {
-  return value >= 1000 ? fmt::format("{:.0f}", value) : value >= 10 ? fmt::format("{:.1f}", value) : fmt::format("{:.3g}", value);
+  return value >= 1000 ? fmt::format("{:.0f}", value)
+         : value >= 10 ? fmt::format("{:.1f}", value)
+                       : fmt::format("{:.3g}", value);
 }
 std::string number(const std::optional<double>& value) { return value ? number(*value) : ""; }
 
@@ -40,11 +42,13 @@ Table case_table(const Report& report) {
   Table lines{{"case", "paper " + unit, "simulated " + unit, "ratio"}};
   if (relative) lines.front().insert(lines.front().end(), {"paper, relative", "simulated, relative", "to"});
   for (const Case& each : cases) {
-    lines.push_back({each.name, number(each.paper), number(each.simulated), each.paper ? number(each.simulated / *each.paper) : ""});
+    lines.push_back({each.name, number(each.paper), number(each.simulated),
+                     each.paper ? number(each.simulated / *each.paper) : ""});
     if (!relative) continue;
     const Case* base = base_of(report.findings, each);
-    lines.back().insert(lines.back().end(), {number(paper_relative(report.findings, each)),
-                                             number(simulated_relative(report.findings, each)), base ? base->name : ""});
+    lines.back().insert(lines.back().end(),
+                        {number(paper_relative(report.findings, each)),
+                         number(simulated_relative(report.findings, each)), base ? base->name : ""});
   }
   return lines;
 }
@@ -52,13 +56,15 @@ Table case_table(const Report& report) {
 Table assumption_table(const Experiment& experiment) {
   Table lines{{"assumed", "value", "origin"}};
   for (const Assumption& each : experiment.assumptions.all())
-    lines.push_back({each.name, fmt::format("{:g}{}{}", each.value, each.unit.empty() ? "" : " ", each.unit), each.origin});
+    lines.push_back(
+        {each.name, fmt::format("{:g}{}{}", each.value, each.unit.empty() ? "" : " ", each.unit), each.origin});
   return lines;
 }
 
 Table sweep_table(const Report& report) {
   Table lines{{"assumption changed", "to"}};
-  for (std::size_t k = 0; k < report.findings.claims.size(); ++k) lines.front().push_back(fmt::format("claim {}", k + 1));
+  for (std::size_t k = 0; k < report.findings.claims.size(); ++k)
+    lines.front().push_back(fmt::format("claim {}", k + 1));
   for (const Variation& variation : report.variations) {
     lines.push_back({variation.assumption, fmt::format("{:g}", variation.value)});
     for (const Claim& claim : variation.claims) lines.back().push_back(claim.holds ? "yes" : "no");
@@ -79,7 +85,8 @@ std::vector<std::string> sweep_sums(const Report& report) {
 std::vector<std::string> claim_lines(const Report& report) {
   std::vector<std::string> lines;
   for (std::size_t k = 0; k < report.findings.claims.size(); ++k)
-    lines.push_back(fmt::format("{}. {}: {}", k + 1, report.findings.claims[k].text, report.findings.claims[k].holds ? "yes" : "NO"));
+    lines.push_back(fmt::format("{}. {}: {}", k + 1, report.findings.claims[k].text,
+                                report.findings.claims[k].holds ? "yes" : "NO"));
   return lines;
 }
 
@@ -87,7 +94,8 @@ std::string markdown_table(const Table& lines) {
   std::string text;
   for (std::size_t k = 0; k < lines.size(); ++k) {
     text += fmt::format("| {} |\n", fmt::join(lines[k], " | "));
-    if (k == 0) text += "|" + fmt::format("{}", fmt::join(std::vector<std::string>(lines[0].size(), "---"), "|")) + "|\n";
+    if (k == 0)
+      text += "|" + fmt::format("{}", fmt::join(std::vector<std::string>(lines[0].size(), "---"), "|")) + "|\n";
   }
   return text + "\n";
 }
@@ -96,9 +104,9 @@ std::string markdown_table(const Table& lines) {
 
 std::string Report::text() const {
   const Experiment& told = *experiment;
-  std::string out = fmt::format("{}: {}\nfrom {}\n\n{}\n\n{}\n{}\n{}\n", told.name, told.title, told.source, told.modelled,
-                                bench::aligned(assumption_table(told)), bench::aligned(case_table(*this)),
-                                fmt::join(claim_lines(*this), "\n"));
+  std::string out = fmt::format("{}: {}\nfrom {}\n\n{}\n\n{}\n{}\n{}\n", told.name, told.title, told.source,
+                                told.modelled, bench::aligned(assumption_table(told)),
+                                bench::aligned(case_table(*this)), fmt::join(claim_lines(*this), "\n"));
   if (!variations.empty())
     out += fmt::format("\n{}\n{}\n", bench::aligned(sweep_table(*this)), fmt::join(sweep_sums(*this), "\n"));
   return out + "\n" + told.remarks + "\n";
@@ -106,9 +114,9 @@ std::string Report::text() const {
 
 std::string Report::markdown(const std::string& plot) const {
   const Experiment& told = *experiment;
-  std::string out = fmt::format("## {}\n\n`weir sim {} --sweep`, from {}.\n\n{}\n\n{}![{}]({})\n\n{}{}\n\n", told.title, told.name,
-                                told.source, told.modelled, markdown_table(case_table(*this)), told.name, plot,
-                                markdown_table(assumption_table(told)), fmt::join(claim_lines(*this), "\n"));
+  std::string out = fmt::format("## {}\n\n`weir sim {} --sweep`, from {}.\n\n{}\n\n{}![{}]({})\n\n{}{}\n\n", told.title,
+                                told.name, told.source, told.modelled, markdown_table(case_table(*this)), told.name,
+                                plot, markdown_table(assumption_table(told)), fmt::join(claim_lines(*this), "\n"));
   if (!variations.empty())
     out += fmt::format("{}{}.\n\n", markdown_table(sweep_table(*this)), fmt::join(sweep_sums(*this), ", "));
   return out + told.remarks + "\n\n";
@@ -122,10 +130,11 @@ nlohmann::ordered_json Report::json() const {
     for (const Claim& claim : all) list.push_back({{"claim", claim.text}, {"holds", claim.holds}});
     return list;
   };
-  Json json{{"experiment", experiment->name}, {"title", experiment->title}, {"source", experiment->source},
+  Json json{{"experiment", experiment->name}, {"title", experiment->title},   {"source", experiment->source},
             {"unit", experiment->unit},       {"assumptions", Json::array()}, {"results", Json::array()}};
   for (const Assumption& each : experiment->assumptions.all())
-    json["assumptions"].push_back({{"name", each.name}, {"value", each.value}, {"unit", each.unit}, {"origin", each.origin}});
+    json["assumptions"].push_back(
+        {{"name", each.name}, {"value", each.value}, {"unit", each.unit}, {"origin", each.origin}});
   for (const Case& each : findings.cases) {
     Json entry{{"case", each.name}, {"paper", optional(each.paper)}, {"simulated", each.simulated}};
     entry["ratio"] = each.paper ? Json(each.simulated / *each.paper) : Json(nullptr);

@@ -60,9 +60,13 @@ void write_list(fmt::memory_buffer& out, const List& list) {
 std::string wire_text(const Schedule& schedule, const Numbering& numbering) {
   fmt::memory_buffer out;
   std::map<Endpoint, int> hosts;
-  const auto host = [&](Endpoint endpoint) { return hosts.try_emplace(endpoint, static_cast<int>(hosts.size())).first->second; };
-  fmt::format_to(std::back_inserter(out), "{} {} {}\n", numbering.used().size(), schedule.ways().size(), schedule.steps().size());
-  for (const int resource : numbering.used()) fmt::format_to(std::back_inserter(out), "{:.17g}\n", schedule.bandwidth(resource));
+  const auto host = [&](Endpoint endpoint) {
+    return hosts.try_emplace(endpoint, static_cast<int>(hosts.size())).first->second;
+  };
+  fmt::format_to(std::back_inserter(out), "{} {} {}\n", numbering.used().size(), schedule.ways().size(),
+                 schedule.steps().size());
+  for (const int resource : numbering.used())
+    fmt::format_to(std::back_inserter(out), "{:.17g}\n", schedule.bandwidth(resource));
   std::vector<bool> limited;
   for (const Way& way : schedule.ways()) {
     const std::vector<int> links = numbering.limited(way);

@@ -57,19 +57,22 @@ std::string Report::svg() const {
   std::string body = fmt::format(R"(<text x="8" y="20" font-size="15">{}</text>)"
                                  "\n",
                                  escaped(experiment->title));
-  body += words(8, 42, fmt::format("{}{}; blue: simulated{}", experiment->unit, logarithmic ? ", logarithmic" : "",
-                                   papers ? ", grey: paper" : ""));
+  body += words(8, 42,
+                fmt::format("{}{}; blue: simulated{}", experiment->unit, logarithmic ? ", logarithmic" : "",
+                            papers ? ", grey: paper" : ""));
   int y = top;
   for (const Case& each : findings.cases) {
-    body += words(label_width - 8, y + line_height - 6, each.name, "end") + bar(y, width(each.simulated), each.simulated, simulated_colour);
+    body += words(label_width - 8, y + line_height - 6, each.name, "end") +
+            bar(y, width(each.simulated), each.simulated, simulated_colour);
     if (each.paper) body += bar(y += line_height, width(*each.paper), *each.paper, paper_colour);
     y += line_height + 6;
   }
-  return fmt::format(R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" font-family="sans-serif" font-size="12">
+  return fmt::format(
+      R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" font-family="sans-serif" font-size="12">
 <rect width="{0}" height="{1}" fill="white"/>
 {2}</svg>
 )",
-                     label_width + bar_width + value_width, y + 8, body);
+      label_width + bar_width + value_width, y + 8, body);
 }
 
 }  // namespace weir::sim

@@ -21,7 +21,8 @@ class Call {
       : scheme_{scheme} {
     std::vector<std::vector<bench::Piece>> all;
     for (const bench::Part& part : parts) {
-      all.push_back(bench::pieces(part.decompositions[static_cast<std::size_t>(part.variables[variable].decomposition)]));
+      all.push_back(
+          bench::pieces(part.decompositions[static_cast<std::size_t>(part.variables[variable].decomposition)]));
       for (bench::Piece& piece : all.back()) {
         piece.offset += part.variables[variable].at;
         if (piece.length == 0) continue;
@@ -50,7 +51,8 @@ class Call {
     while (piece.length > 0) {
       const std::uint64_t at = piece.offset - low_;
       const std::size_t aggregator = at / domain_, round = at % domain_ / scheme_.buffer_bytes;
-      const std::uint64_t end = std::min(aggregator * domain_ + (round + 1) * scheme_.buffer_bytes, (aggregator + 1) * domain_);
+      const std::uint64_t end =
+          std::min(aggregator * domain_ + (round + 1) * scheme_.buffer_bytes, (aggregator + 1) * domain_);
       const std::uint64_t now = std::min(piece.length, end - at);
       Buffer& buffer = rounds_[round][aggregator];
       buffer.from_node[node] += now;

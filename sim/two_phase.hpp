@@ -9,11 +9,11 @@ namespace weir::sim {
 struct TwoPhase {
   std::vector<int> aggregator_nodes;  ///< in the order of their parts of the file
   std::uint64_t buffer_bytes = 16 << 20;
-  std::uint64_t alignment = 1;        ///< of the parts
+  std::uint64_t alignment = 1;  ///< of the parts
   /// What each process spends on each other one when all exchange offsets (once a call) and sizes (once a round).
   double peer_s = 0;
-  bool reads_holes = true;            ///< a buffer with holes is read before it is written; otherwise every piece is a call
-  double piece_s = 0;                 ///< of such a call
+  bool reads_holes = true;  ///< a buffer with holes is read before it is written; otherwise every piece is a call
+  double piece_s = 0;       ///< of such a call
 
   /// The first rank of each of so many nodes, spread over the job, or else of the first ones.
   static std::vector<int> first_ranks(int aggregators, int nodes, bool spread);

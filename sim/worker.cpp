@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-/// Carries out one schedule, as `wire_text` writes it, with SimGrid's fluid network: links are shared max-min fairly, without
-/// effects of TCP. A program of its own, since SimGrid has one engine a process and an MPI of its own.
+/// Carries out one schedule, as `wire_text` writes it, with SimGrid's fluid network: links are shared max-min fairly,
+/// without effects of TCP. A program of its own, since SimGrid has one engine a process and an MPI of its own.
 namespace {
 
 namespace s4u = simgrid::s4u;
@@ -63,7 +63,8 @@ Schedule read_schedule(std::istream& in) {
     const std::vector<int> after = read_list(in);
     step.waiting_for = static_cast<int>(after.size());
     schedule.steps.push_back(std::move(step));
-    for (const int before : after) schedule.steps.at(static_cast<std::size_t>(before)).next.push_back(static_cast<int>(k));
+    for (const int before : after)
+      schedule.steps.at(static_cast<std::size_t>(before)).next.push_back(static_cast<int>(k));
   }
   return schedule;
 }
@@ -96,14 +97,19 @@ class Platform final : public NetZoneImpl {
 
   std::vector<s4u::Link*> links_;
   std::unordered_map<int, s4u::Host*> hosts_;
-  std::map<std::pair<const NetPoint*, const NetPoint*>, std::vector<simgrid::kernel::resource::StandardLinkImpl*>> routes_;
+  std::map<std::pair<const NetPoint*, const NetPoint*>, std::vector<simgrid::kernel::resource::StandardLinkImpl*>>
+      routes_;
 };
 
 /// Starts steps whose predecessors have ended, until none is left.
 class Run {
  public:
   Run(Schedule& schedule, Platform& platform)
-      : steps_{schedule.steps}, ways_{schedule.ways}, platform_{platform}, ends_(steps_.size(), -1), carried_(schedule.bandwidths.size()) {
+      : steps_{schedule.steps},
+        ways_{schedule.ways},
+        platform_{platform},
+        ends_(steps_.size(), -1),
+        carried_(schedule.bandwidths.size()) {
     s4u::Activity::on_completion_cb([this](const s4u::Activity& activity) { ended(activity); });
     for (std::size_t k = 0; k < steps_.size(); ++k)
       if (steps_[k].waiting_for == 0) ready_.push_back(static_cast<int>(k));
@@ -176,7 +182,7 @@ class Run {
 }  // namespace
 
 int main() {
-  const char* settings[] = {"weir-sim-worker",        "--cfg=network/model:CM02", "--cfg=network/crosstraffic:0",
+  const char* settings[] = {"weir-sim-worker",           "--cfg=network/model:CM02",  "--cfg=network/crosstraffic:0",
                             "--cfg=network/TCP-gamma:0", "--cfg=surf/precision:1e-9", "--log=root.thresh:warning"};
   int count = std::size(settings);
   s4u::Engine engine{&count, const_cast<char**>(settings)};

@@ -40,11 +40,16 @@ Experiment array_theta() {
           .title = "1-D array on 128 nodes of Theta: equal, random and normal sizes",
           .source = "MA-TAPIOCA, 1D-array benchmark, single shared file",
           .unit = "times MPI-IO",
-          .modelled = "2,048 ranks with up to 100 KB each, one call, 48 aggregators for both; ROMIO's scheme and Weir as for HACC-IO.",
+          .modelled =
+              "2,048 ranks with up to 100 KB each, one call, 48 aggregators for both; ROMIO's scheme and Weir as for "
+              "HACC-IO.",
           .remarks =
-              "Does not reproduce beyond the direction: with one call and no holes MPI-IO has hardly more to do than Weir, and the "
-              "file is small, so what differs is only the exchange of offsets and sizes among all ranks. The paper gives no reason for "
-              "29 with normal sizes and less for the others; locks of Lustre on parts that do not end on stripes may be one, and are "
+              "Does not reproduce beyond the direction: with one call and no holes MPI-IO has hardly more to do than "
+              "Weir, and the "
+              "file is small, so what differs is only the exchange of offsets and sizes among all ranks. The paper "
+              "gives no reason for "
+              "29 with normal sizes and less for the others; locks of Lustre on parts that do not end on stripes may "
+              "be one, and are "
               "not modelled.",
           .assumptions = {mpiio_assumptions()},
           .run = run};

@@ -16,8 +16,9 @@ struct Setting {
   double paper;
 };
 // TAPIOCA, "I/O Bandwidth (in MBps) achieved on a simple benchmark".
-constexpr Setting settings[] = {{8, 8, 7652.49},  {8, 16, 8848.28},  {8, 32, 9050.71},  {16, 8, 7318.15}, {16, 16, 8774.58},
-                                {16, 32, 9331.84}, {32, 8, 6329.95}, {32, 16, 7797.12}, {32, 32, 8134.41}};
+constexpr Setting settings[] = {{8, 8, 7652.49},  {8, 16, 8848.28},  {8, 32, 9050.71},
+                                {16, 8, 7318.15}, {16, 16, 8774.58}, {16, 32, 9331.84},
+                                {32, 8, 6329.95}, {32, 16, 7797.12}, {32, 32, 8134.41}};
 
 Findings run(const Assumptions& assumed, Scope) {
   Machine machine = stored_machine("mira").value();
@@ -35,10 +36,13 @@ Findings run(const Assumptions& assumed, Scope) {
     findings.cases.push_back({fmt::format("{} a pset, {:.0f} MB", aggregators, megabytes), paper,
                               static_cast<double>(bytes_a_rank * nodes * ranks_per_node) / seconds / 1e6});
   }
-  const auto speed = [&](int row, int column) { return findings.cases[static_cast<std::size_t>(3 * row + column)].simulated; };
+  const auto speed = [&](int row, int column) {
+    return findings.cases[static_cast<std::size_t>(3 * row + column)].simulated;
+  };
   bool larger_is_faster = true;
   for (int row = 0; row < 3; ++row)
-    larger_is_faster = larger_is_faster && speed(row, 1) >= speed(row, 0) * 0.99 && speed(row, 2) >= speed(row, 1) * 0.99;
+    larger_is_faster =
+        larger_is_faster && speed(row, 1) >= speed(row, 0) * 0.99 && speed(row, 2) >= speed(row, 1) * 0.99;
   findings.claims = {{"larger buffers are not slower", larger_is_faster},
                      {"32 aggregators a pset are slower than 16, for every size of buffer",
                       speed(2, 0) < speed(1, 0) && speed(2, 1) < speed(1, 1) && speed(2, 2) < speed(1, 2)}};
@@ -52,13 +56,19 @@ Experiment buffers_mira() {
           .title = "Aggregators per pset and size of buffers on 1,024 nodes of Mira",
           .source = "TAPIOCA, number of aggregators and buffer size",
           .unit = "MB/s",
-          .modelled = "16,384 ranks write 1 MB each to the null device of the I/O nodes; Weir plans and places, each aggregator has "
-                      "two buffers.",
-          .remarks = "The flows alone nearly fill all bridges (32 GB/s) whatever is set, and larger buffers lose a little, since filling the "
-                     "first and storing the last overlap with nothing; what the paper shows is software for each round and "
-                     "aggregator, of which the simulation has only the one assumed figure. So the paper's absolute bandwidth and the "
-                     "size of its differences do not come out.",
-          .assumptions = {{{"software of a round", 1, "ms", "assumed: synchronising and starting the write of one buffer", {}}}},
+          .modelled =
+              "16,384 ranks write 1 MB each to the null device of the I/O nodes; Weir plans and places, each "
+              "aggregator has "
+              "two buffers.",
+          .remarks =
+              "The flows alone nearly fill all bridges (32 GB/s) whatever is set, and larger buffers lose a little, "
+              "since filling the "
+              "first and storing the last overlap with nothing; what the paper shows is software for each round and "
+              "aggregator, of which the simulation has only the one assumed figure. So the paper's absolute bandwidth "
+              "and the "
+              "size of its differences do not come out.",
+          .assumptions =
+              {{{"software of a round", 1, "ms", "assumed: synchronising and starting the write of one buffer", {}}}},
           .run = run};
 }
 

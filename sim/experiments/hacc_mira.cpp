@@ -17,12 +17,14 @@ Findings run(const Assumptions& assumed, Scope scope) {
   machine.storage.latency.value = assumed["latency of the file system"] * 1e-3;
   machine.io.latency.value = assumed["latency to an I/O node"] * 1e-6;
   Findings findings;
-  const auto weir_case = [&](int nodes, const std::string& layout, int particles, bool files, std::optional<double> paper) {
+  const auto weir_case = [&](int nodes, const std::string& layout, int particles, bool files,
+                             std::optional<double> paper) {
     const Job job = hacc_job(machine, nodes, layout, particles, files ? machine.io.group : 0);
     const double seconds = planned_s(job, limits_of(aggregators_a_pset * nodes / machine.io.group, 2, buffer_bytes),
                                      Software{assumed["software of a round"] * 1e-3, {}});
-    findings.cases.push_back({fmt::format("{} nodes, {}, {}, {} particles", nodes, layout, files ? "file a pset" : "one file", particles),
-                              paper, gigabytes_a_second(hacc_bytes(job, particles), seconds)});
+    findings.cases.push_back(
+        {fmt::format("{} nodes, {}, {}, {} particles", nodes, layout, files ? "file a pset" : "one file", particles),
+         paper, gigabytes_a_second(hacc_bytes(job, particles), seconds)});
     return findings.cases.back().simulated;
   };
   const auto mpiio_case = [&](const std::string& layout, int particles) {
@@ -30,7 +32,8 @@ Findings run(const Assumptions& assumed, Scope scope) {
     TwoPhase scheme;
     scheme.aggregator_nodes = TwoPhase::first_ranks(aggregators_a_pset * job.nodes / machine.io.group, job.nodes, true);
     scheme.peer_s = assumed["a peer in an all-to-all"] * 1e-6;
-    findings.cases.push_back({fmt::format("1024 nodes, {}, one file, {} particles, MPI-IO", layout, particles), {},
+    findings.cases.push_back({fmt::format("1024 nodes, {}, one file, {} particles, MPI-IO", layout, particles),
+                              {},
                               gigabytes_a_second(hacc_bytes(job, particles), two_phase_s(job, scheme))});
     return findings.cases.back().simulated;
   };
@@ -54,24 +57,29 @@ Findings run(const Assumptions& assumed, Scope scope) {
 }  // namespace
 
 Experiment hacc_mira() {
-  return {.name = "hacc-mira",
-          .title = "HACC-IO on Mira: AoS and SoA, one file and one file a pset",
-          .source = "TAPIOCA, HACC-IO on 1,024 and 4,096 nodes",
-          .unit = "GB/s",
-          .modelled =
-              "Nine variables of 38 bytes a particle, 16 ranks a node, 16 aggregators a pset with two buffers of 16 MB. MPI-IO as "
-              "ROMIO does it: a call for each variable, offsets exchanged among all, all aggregators in step, buffers with "
-              "holes read before they are written.",
-          .remarks =
-              "The paper's one shared file stays below 6 GB/s, and one file a pset is much faster. Here it is the other way round: "
-              "locks of the file system, which sub-files avoid, are not modelled, and Weir elects aggregators by model only for a "
-              "shared file, while those of sub-files are spread evenly and use the bridges unevenly. That one file a pset comes "
-              "within 5 % of the paper is chance.",
-          .assumptions = {{{"a peer in an all-to-all", 1, "us", "assumed: what a process spends on each other one", {}},
-                           {"latency of the file system", 1, "ms", "assumed as in the stored machine", {}},
-                           {"latency to an I/O node", 5, "us", "assumed as in the stored machine", {}},
-                           {"software of a round", 1, "ms", "assumed", {}}}},
-          .run = run};
+  return {
+      .name = "hacc-mira",
+      .title = "HACC-IO on Mira: AoS and SoA, one file and one file a pset",
+      .source = "TAPIOCA, HACC-IO on 1,024 and 4,096 nodes",
+      .unit = "GB/s",
+      .modelled =
+          "Nine variables of 38 bytes a particle, 16 ranks a node, 16 aggregators a pset with two buffers of 16 MB. "
+          "MPI-IO as "
+          "ROMIO does it: a call for each variable, offsets exchanged among all, all aggregators in step, buffers with "
+          "holes read before they are written.",
+      .remarks =
+          "The paper's one shared file stays below 6 GB/s, and one file a pset is much faster. Here it is the other "
+          "way round: "
+          "locks of the file system, which sub-files avoid, are not modelled, and Weir elects aggregators by model "
+          "only for a "
+          "shared file, while those of sub-files are spread evenly and use the bridges unevenly. That one file a pset "
+          "comes "
+          "within 5 % of the paper is chance.",
+      .assumptions = {{{"a peer in an all-to-all", 1, "us", "assumed: what a process spends on each other one", {}},
+                       {"latency of the file system", 1, "ms", "assumed as in the stored machine", {}},
+                       {"latency to an I/O node", 5, "us", "assumed as in the stored machine", {}},
+                       {"software of a round", 1, "ms", "assumed", {}}}},
+      .run = run};
 }
 
 }  // namespace weir::sim

@@ -51,13 +51,15 @@ Findings run(const Assumptions& assumed, Scope) {
   for (const Competitor& each : competitors) {
     const PlannedJob planned = plan_job(job, limits, rules_of(each.strategy));
     const double seconds = planned_s(planned, Software{assumed["software of a round"] * 1e-3, {}});
-    findings.cases.push_back({each.name, each.paper, static_cast<double>(planned.layout.bytes) / seconds / 1e6, greedy});
+    findings.cases.push_back(
+        {each.name, each.paper, static_cast<double>(planned.layout.bytes) / seconds / 1e6, greedy});
   }
   findings.cases.front().relative_to = -1;
   const auto speed = [&](std::size_t k) { return findings.cases[k].simulated; };
   const double best_of_four = std::max({speed(0), speed(1), speed(2), speed(3)});
   findings.claims = {{"topology-aware is first of the four", speed(topology_aware) >= best_of_four * as_good},
-                     {"topology-aware is at least 1.25 times greedy (paper: 1.37)", speed(topology_aware) >= least_gain * speed(greedy)},
+                     {"topology-aware is at least 1.25 times greedy (paper: 1.37)",
+                      speed(topology_aware) >= least_gain * speed(greedy)},
                      {"weir is at least as good as topology-aware", speed(ours) >= speed(topology_aware) * as_good}};
   return findings;
 }
@@ -71,22 +73,31 @@ Experiment placement_mira() {
       .source = "TAPIOCA, impact of the aggregators' placement",
       .unit = "MB/s",
       .modelled =
-          "512 nodes of 16 ranks, each with 0 to 2 MB at random, 16 aggregators with two buffers of 16 MB, written to the null "
-          "device of the I/O nodes. Weir's own plan for each strategy; every node's part of every buffer, and every buffer on "
-          "its way to the I/O node, is a flow on the torus and the bridges; a buffer fills while the other one is stored.",
+          "512 nodes of 16 ranks, each with 0 to 2 MB at random, 16 aggregators with two buffers of 16 MB, written to "
+          "the null "
+          "device of the I/O nodes. Weir's own plan for each strategy; every node's part of every buffer, and every "
+          "buffer on "
+          "its way to the I/O node, is a flow on the torus and the bridges; a buffer fills while the other one is "
+          "stored.",
       .remarks =
-          "The paper's absolute figures include software that took 310 to 421 ms for a round; it is not modelled, so only "
-          "bandwidth over that of greedy can be compared. What decides the order is how evenly the two bridges of a pset are "
-          "used, hence where they are, which no document says. Greedy, shortest and longest path use one bridge of a pset for most "
-          "of their data when the bridges are neighbours, so they come out equal; of 40 pairs of positions that we tried, most at random, "
-          "topology-aware was first of the four in 13, shortest path gained more than a quarter in 9, and weir was never "
+          "The paper's absolute figures include software that took 310 to 421 ms for a round; it is not modelled, so "
+          "only "
+          "bandwidth over that of greedy can be compared. What decides the order is how evenly the two bridges of a "
+          "pset are "
+          "used, hence where they are, which no document says. Greedy, shortest and longest path use one bridge of a "
+          "pset for most "
+          "of their data when the bridges are neighbours, so they come out equal; of 40 pairs of positions that we "
+          "tried, most at random, "
+          "topology-aware was first of the four in 13, shortest path gained more than a quarter in 9, and weir was "
+          "never "
           "behind topology-aware.",
-      .assumptions = {{{"first bridge of a pset", 0, "", "assumed: the bridges are the first two nodes", {6, 18, 42, 58, 88, 126}},
-                       {"distance of the second bridge", 1, "nodes", "assumed", {5, 16, 32, 64}},
-                       {"latency of a link", 1, "us", "assumed as in the stored machine", {}},
-                       {"bandwidth of memory", 28, "GB/s", "assumed as in the stored machine", {}},
-                       {"software of a round", 1, "ms", "assumed", {}},
-                       {"seed of the sizes", 1, "", "the sizes are random", {2, 3}}}},
+      .assumptions =
+          {{{"first bridge of a pset", 0, "", "assumed: the bridges are the first two nodes", {6, 18, 42, 58, 88, 126}},
+            {"distance of the second bridge", 1, "nodes", "assumed", {5, 16, 32, 64}},
+            {"latency of a link", 1, "us", "assumed as in the stored machine", {}},
+            {"bandwidth of memory", 28, "GB/s", "assumed as in the stored machine", {}},
+            {"software of a round", 1, "ms", "assumed", {}},
+            {"seed of the sizes", 1, "", "the sizes are random", {2, 3}}}},
       .run = run};
 }
 

@@ -47,8 +47,9 @@ Findings run(const Assumptions& assumed, Scope scope) {
     double least = 0, most = 0;
     for (const int cores : sizes) {
       const Job confined = job_of(machine, cores, kib, pset);
-      const double ours = planned_s(confined, limits_of(aggregators_a_pset * confined.nodes / pset, 2, aggregator_bytes),
-                                    Software{assumed["software of a round"] * 1e-3, {}});
+      const double ours =
+          planned_s(confined, limits_of(aggregators_a_pset * confined.nodes / pset, 2, aggregator_bytes),
+                    Software{assumed["software of a round"] * 1e-3, {}});
       least = least == 0 ? ours : std::min(least, ours);
       most = std::max(most, ours);
       if (kib == small_kib) small_s = ours;
@@ -67,10 +68,14 @@ Findings run(const Assumptions& assumed, Scope scope) {
   }
   // The exchange of offsets and of sizes alone, a lower bound for what is too large to simulate.
   const double exchange_s = 2 * largest_cores * assumed["a peer in an all-to-all"] * 1e-6;
-  findings.cases.push_back({fmt::format("{} KiB, {}K cores, all to all, without data", small_kib, largest_cores / 1024), {}, exchange_s * 1e3});
-  findings.claims = {{"confined to psets, time stays within 10 % when the job grows and data a process does not", constant},
-                     {"confined to psets is faster for every size of message", faster},
-                     {"at least 10 times faster for the smallest messages on 64K cores (paper: up to 400)", exchange_s >= 10 * small_s}};
+  findings.cases.push_back({fmt::format("{} KiB, {}K cores, all to all, without data", small_kib, largest_cores / 1024),
+                            {},
+                            exchange_s * 1e3});
+  findings.claims = {
+      {"confined to psets, time stays within 10 % when the job grows and data a process does not", constant},
+      {"confined to psets is faster for every size of message", faster},
+      {"at least 10 times faster for the smallest messages on 64K cores (paper: up to 400)",
+       exchange_s >= 10 * small_s}};
   return findings;
 }
 
@@ -82,13 +87,17 @@ Experiment psets_intrepid() {
           .source = "GLEAN, its figures 3 and 7, of which only the text is left",
           .unit = "ms",
           .modelled =
-              "4 processes a node, data a process as told, to the I/O nodes. Inside psets: Weir's plan of one file a pset with four "
-              "aggregators each. All to all: MPI-IO's eight aggregators a pset, the first nodes of each, whose parts of the file go "
+              "4 processes a node, data a process as told, to the I/O nodes. Inside psets: Weir's plan of one file a "
+              "pset with four "
+              "aggregators each. All to all: MPI-IO's eight aggregators a pset, the first nodes of each, whose parts "
+              "of the file go "
               "round all psets; offsets and sizes are exchanged among all processes first.",
           .remarks =
               "All to all is simulated on 4K cores only: on more, where the flows of all psets share links, "
-              "it takes too long, and only the exchange of offsets and sizes is counted. For small messages what decides is the cost of a peer in the exchange "
-              "among all processes; for large ones the torus between psets. The paper's 30 times over POSIX is about calls, not "
+              "it takes too long, and only the exchange of offsets and sizes is counted. For small messages what "
+              "decides is the cost of a peer in the exchange "
+              "among all processes; for large ones the torus between psets. The paper's 30 times over POSIX is about "
+              "calls, not "
               "about flows, and is not simulated.",
           .assumptions = {{{"a peer in an all-to-all", 1, "us", "assumed: what a process spends on each other one", {}},
                            {"latency to an I/O node", 5, "us", "assumed as in the stored machine", {}},

@@ -57,8 +57,8 @@ int store_way(Schedule& schedule, const Machine& machine, int node) {
   return schedule.store_way({node, 0}, {path.front()});
 }
 
-/// Ranks dump, aggregators collect, aggregators write. In step: phases of a round one after another, a synchronisation after
-/// each; otherwise one synchronisation when all is dumped, and a buffer is collected while the other is written.
+/// Ranks dump, aggregators collect, aggregators write. In step: phases of a round one after another, a synchronisation
+/// after each; otherwise one synchronisation when all is dumped, and a buffer is collected while the other is written.
 double three_phase_s(const Setting& setting, bool in_step) {
   Schedule schedule{setting.machine};
   RemoteMemory memory{schedule, setting.machine, setting.device_bandwidth};
@@ -113,7 +113,8 @@ double two_phase_s(const Setting& setting) {
                 .workload = "array1d",
                 .parameters = {{"bytes", std::to_string(rank_bytes)}}};
   TwoPhase scheme;
-  for (int a = 0; a < aggregators; ++a) scheme.aggregator_nodes.push_back(a % nodes);  // two thirds of the data come from other nodes
+  for (int a = 0; a < aggregators; ++a)
+    scheme.aggregator_nodes.push_back(a % nodes);  // two thirds of the data come from other nodes
   scheme.buffer_bytes = static_cast<std::uint64_t>(setting.buffer_bytes);
   scheme.peer_s = setting.synchronising_s / job.ranks();
   Schedule schedule{setting.machine};
@@ -128,7 +129,9 @@ Findings run(const Assumptions& assumed, Scope) {
   const Setting setting{machine, assumed["bandwidth of a device"] * 1e9, assumed["synchronising the ranks"] * 1e-3,
                         assumed["buffer of an aggregator"] * 1e6};
   const double two = two_phase_s(setting), in_step = three_phase_s(setting, true), free = three_phase_s(setting, false);
-  return {{{"two phases, in step", {}, two}, {"three phases, in step", {}, in_step, 0}, {"three phases, one synchronisation", {}, free, 0}},
+  return {{{"two phases, in step", {}, two},
+           {"three phases, in step", {}, in_step, 0},
+           {"three phases, one synchronisation", {}, free, 0}},
           {{"three phases with one synchronisation are faster than three in step", free < in_step},
            {"they are faster than two phases in step", free < two}}};
 }
@@ -136,21 +139,29 @@ Findings run(const Assumptions& assumed, Scope) {
 }  // namespace
 
 Experiment remote_memory_cooley() {
-  return {.name = "remote-memory-cooley",
-          .title = "Two and three phases with remote memory on Cooley",
-          .source = "RAN, synchronous and asynchronous three-phase collective write (its figures are lost)",
-          .unit = "s",
-          .modelled =
-              "Three nodes of 12 ranks with 512 MB each, nine aggregators, three devices of network-attached memory. Two phases: as "
-              "ROMIO, in step. Three phases: dump to the devices, collect, write; in step as in the paper's first version, or with "
-              "one synchronisation and writing overlapped with collecting as in its second.",
-          .remarks = "A dump sends all data over the nodes' links once more, so three phases win only where synchronising or not "
-                     "overlapping costs more than that: the assumed time of a synchronisation and the size of buffers decide.",
-          .assumptions = {{{"bandwidth of a device", 7, "GB/s", "assumed: one FDR InfiniBand port", {}},
-                           {"synchronising the ranks", 5, "ms", "assumed: with the waiting for the slowest; the document only says that it dominates", {}},
-                           {"buffer of an aggregator", 16, "MB", "assumed", {}},
-                           {"bandwidth of GPFS", 90, "GB/s", "assumed as in the stored machine", {}}}},
-          .run = run};
+  return {
+      .name = "remote-memory-cooley",
+      .title = "Two and three phases with remote memory on Cooley",
+      .source = "RAN, synchronous and asynchronous three-phase collective write (its figures are lost)",
+      .unit = "s",
+      .modelled =
+          "Three nodes of 12 ranks with 512 MB each, nine aggregators, three devices of network-attached memory. Two "
+          "phases: as "
+          "ROMIO, in step. Three phases: dump to the devices, collect, write; in step as in the paper's first version, "
+          "or with "
+          "one synchronisation and writing overlapped with collecting as in its second.",
+      .remarks =
+          "A dump sends all data over the nodes' links once more, so three phases win only where synchronising or not "
+          "overlapping costs more than that: the assumed time of a synchronisation and the size of buffers decide.",
+      .assumptions = {{{"bandwidth of a device", 7, "GB/s", "assumed: one FDR InfiniBand port", {}},
+                       {"synchronising the ranks",
+                        5,
+                        "ms",
+                        "assumed: with the waiting for the slowest; the document only says that it dominates",
+                        {}},
+                       {"buffer of an aggregator", 16, "MB", "assumed", {}},
+                       {"bandwidth of GPFS", 90, "GB/s", "assumed as in the stored machine", {}}}},
+      .run = run};
 }
 
 }  // namespace weir::sim

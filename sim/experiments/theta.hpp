@@ -38,7 +38,8 @@ constexpr double theta_buffer_bytes = 16e6;
 
 inline TwoPhase mpiio_on_theta(const Assumptions& assumed, const Machine& machine, int nodes) {
   TwoPhase scheme;
-  scheme.aggregator_nodes = TwoPhase::first_ranks(theta_aggregators, nodes, assumed["MPI-IO spreads its aggregators"] > 0);
+  scheme.aggregator_nodes =
+      TwoPhase::first_ranks(theta_aggregators, nodes, assumed["MPI-IO spreads its aggregators"] > 0);
   scheme.alignment = static_cast<std::uint64_t>(machine.storage.stripe.value);
   scheme.peer_s = assumed["a peer in an all-to-all"] * 1e-6;
   scheme.reads_holes = assumed["MPI-IO reads holes first"] > 0;

@@ -29,8 +29,13 @@ Findings run(const Assumptions& assumed, Scope) {
       if (std::ranges::count(each.cut, bank.name) > 0) bank.capacity.value = cut_bytes;
       if (bank.name == "ssd") bank.write.value = bank.read.value = assumed["bandwidth of an SSD"] * 1e6;
     }
-    const Job job{.machine = &machine, .nodes = nodes, .ranks_per_node = 2, .workload = "s3d", .parameters = {{"block", "32x32x32"}}};
-    const PlannedJob planned = plan_job(job, limits_of(aggregators, buffers, buffer_bytes), rules_of(Strategy::contention));
+    const Job job{.machine = &machine,
+                  .nodes = nodes,
+                  .ranks_per_node = 2,
+                  .workload = "s3d",
+                  .parameters = {{"block", "32x32x32"}}};
+    const PlannedJob planned =
+        plan_job(job, limits_of(aggregators, buffers, buffer_bytes), rules_of(Strategy::contention));
     std::string chosen = machine.banks[planned.layout.placement.banks.front()].name;
     as_expected = as_expected && chosen == each.expected;
     findings.cases.push_back({std::string{each.name} + ": " + chosen, each.paper,
@@ -53,10 +58,14 @@ Experiment tiers_theta() {
           .source = "MA-TAPIOCA, table 7",
           .unit = "GB/s",
           .modelled =
-              "128 nodes and 48 aggregators, half of the paper's, 16 doubles a point, aggregators with three buffers of 16 MB; capacities of banks cut "
-              "as in the paper. Two ranks a node instead of 16, since ranks of a node send as one, and an eighth of the paper's points a node.",
-          .remarks = "The choice and its order come out. All bandwidths are above the paper's: the stored machine's Lustre and gateways "
-                     "are assumed, and software is not modelled.",
+              "128 nodes and 48 aggregators, half of the paper's, 16 doubles a point, aggregators with three buffers "
+              "of 16 MB; capacities of banks cut "
+              "as in the paper. Two ranks a node instead of 16, since ranks of a node send as one, and an eighth of "
+              "the paper's points a node.",
+          .remarks =
+              "The choice and its order come out. All bandwidths are above the paper's: the stored machine's Lustre "
+              "and gateways "
+              "are assumed, and software is not modelled.",
           .assumptions = {std::move(assumptions)},
           .run = run};
 }

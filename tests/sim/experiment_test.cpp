@@ -15,7 +15,8 @@ Findings two_cases(const Assumptions& assumed, Scope) {
 }
 
 Experiment made_up() {
-  return {"made-up", "Made up", "nobody", "MB/s", "Nothing.", "No remarks.", {{{"gain", 1.5, "", "assumed", {}}}}, two_cases};
+  return {"made-up", "Made up", "nobody", "MB/s", "Nothing.", "No remarks.", {{{"gain", 1.5, "", "assumed", {}}}},
+          two_cases};
 }
 
 TEST(Experiment, names_are_unique_and_every_assumption_has_an_origin) {
@@ -23,7 +24,8 @@ TEST(Experiment, names_are_unique_and_every_assumption_has_an_origin) {
   for (const Experiment& each : experiments()) {
     EXPECT_TRUE(names.insert(each.name).second) << each.name;
     EXPECT_FALSE(each.modelled.empty() || each.remarks.empty() || each.unit.empty()) << each.name;
-    for (const Assumption& assumption : each.assumptions.all()) EXPECT_FALSE(assumption.origin.empty()) << assumption.name;
+    for (const Assumption& assumption : each.assumptions.all())
+      EXPECT_FALSE(assumption.origin.empty()) << assumption.name;
   }
 }
 

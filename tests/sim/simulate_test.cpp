@@ -13,16 +13,22 @@ namespace {
   if (!has_simulator()) GTEST_SKIP() << "built without SimGrid"
 
 constexpr std::uint64_t gigabyte = 1'000'000'000;
-constexpr Endpoint source{Endpoint::Kind::node, 0}, target{Endpoint::Kind::storage, 0}, middle{Endpoint::Kind::device, 0};
+constexpr Endpoint source{Endpoint::Kind::node, 0}, target{Endpoint::Kind::storage, 0},
+    middle{Endpoint::Kind::device, 0};
 
 Machine small_machine() {
-  return find_machine("torus 4x4 link 2GBps latency 1us gateway every 8 bridges at 1,6 bridge 2GBps 5us gateway 3GBps ranks 2 "
-                      "bank dram 16GB 20GBps 100ns storage gpfs 5GBps 1ms")
+  return find_machine(
+             "torus 4x4 link 2GBps latency 1us gateway every 8 bridges at 1,6 bridge 2GBps 5us gateway 3GBps ranks 2 "
+             "bank dram 16GB 20GBps 100ns storage gpfs 5GBps 1ms")
       .value();
 }
 
 PlannedJob small_plan(const Machine& machine, Strategy strategy, int buffers) {
-  const Job job{.machine = &machine, .nodes = 16, .ranks_per_node = 2, .workload = "hacc", .parameters = {{"particles", "20000"}}};
+  const Job job{.machine = &machine,
+                .nodes = 16,
+                .ranks_per_node = 2,
+                .workload = "hacc",
+                .parameters = {{"particles", "20000"}}};
   return plan_job(job, limits_of(4, buffers, 1 << 20), rules_of(strategy));
 }
 
@@ -63,7 +69,8 @@ TEST(Simulate, with_two_buffers_the_slower_phase_hides_the_faster_one) {
       if (filled >= 0) after.push_back(filled);
       if (round >= buffers) after.push_back(stores[round - buffers]);
       filled = schedule.transfer(fill, gigabyte, after);
-      stores.push_back(schedule.transfer(empty, gigabyte, stores.empty() ? std::vector{filled} : std::vector{filled, stores.back()}));
+      stores.push_back(schedule.transfer(empty, gigabyte,
+                                         stores.empty() ? std::vector{filled} : std::vector{filled, stores.back()}));
     }
     return simulate(schedule).end_s;
   };

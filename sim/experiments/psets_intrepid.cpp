@@ -14,7 +14,6 @@ constexpr int mpiio_aggregators_a_pset = 8;  // GLEAN: what MPI-IO uses, the fir
 constexpr double aggregator_bytes = 16e6;
 constexpr int small_kib = 2;
 constexpr double near_constant = 1.1;
-constexpr int most_all_to_all = 4096, largest_cores = 65536;
 
 /// The first nodes of every pset, one of each pset after another: so parts of the file are aggregated in other psets.
 std::vector<int> interleaved(int nodes, int pset) {
@@ -40,7 +39,7 @@ Findings run(const Assumptions& assumed, Scope scope) {
   const int pset = machine.io.group;
   Findings findings;
   bool constant = true, faster = true;
-  double small_s = 0;
+  double small_gain = 0;
   const std::vector<int> messages = scope == Scope::all ? std::vector{small_kib, 64, 4096} : std::vector{small_kib, 64};
   const std::vector<int> sizes = scope == Scope::all ? std::vector{4096, 16384, 65536} : std::vector{4096, 16384};
   for (const int kib : messages) {
@@ -52,10 +51,8 @@ Findings run(const Assumptions& assumed, Scope scope) {
                     Software{assumed["software of a round"] * 1e-3, {}});
       least = least == 0 ? ours : std::min(least, ours);
       most = std::max(most, ours);
-      if (kib == small_kib) small_s = ours;
       const std::string name = fmt::format("{} KiB, {}K cores", kib, cores / 1024);
       findings.cases.push_back({name + ", confined to psets", {}, ours * 1e3});
-      if (cores > most_all_to_all) continue;  // the whole torus is one system of shared links: too long to simulate
       TwoPhase scheme;
       scheme.aggregator_nodes = interleaved(confined.nodes, pset);
       scheme.buffer_bytes = static_cast<std::uint64_t>(aggregator_bytes);
@@ -63,19 +60,14 @@ Findings run(const Assumptions& assumed, Scope scope) {
       const double theirs = two_phase_s(job_of(machine, cores, kib, 0), scheme);
       findings.cases.push_back({name + ", all to all", {}, theirs * 1e3, static_cast<int>(findings.cases.size()) - 1});
       faster = faster && ours < theirs;
+      if (kib == small_kib) small_gain = theirs / ours;
     }
     constant = constant && most <= near_constant * least;
   }
-  // The exchange of offsets and of sizes alone, a lower bound for what is too large to simulate.
-  const double exchange_s = 2 * largest_cores * assumed["a peer in an all-to-all"] * 1e-6;
-  findings.cases.push_back({fmt::format("{} KiB, {}K cores, all to all, without data", small_kib, largest_cores / 1024),
-                            {},
-                            exchange_s * 1e3});
   findings.claims = {
       {"confined to psets, time stays within 10 % when the job grows and data a process does not", constant},
       {"confined to psets is faster for every size of message", faster},
-      {"at least 10 times faster for the smallest messages on 64K cores (paper: up to 400)",
-       exchange_s >= 10 * small_s}};
+      {"at least 10 times faster for the smallest messages on the largest job (paper: up to 400)", small_gain >= 10}};
   return findings;
 }
 
@@ -93,12 +85,12 @@ Experiment psets_intrepid() {
               "of the file go "
               "round all psets; offsets and sizes are exchanged among all processes first.",
           .remarks =
-              "All to all is simulated on 4K cores only: on more, where the flows of all psets share links, "
-              "it takes too long, and only the exchange of offsets and sizes is counted. For small messages what "
-              "decides is the cost of a peer in the exchange "
-              "among all processes; for large ones the torus between psets. The paper's 30 times over POSIX is about "
-              "calls, not "
-              "about flows, and is not simulated.",
+              "For small messages what decides is the cost of a peer in the exchange among all processes, for large "
+              "ones the "
+              "torus between psets. The paper's factor of up to 400 does not come out with the assumed cost of a peer; "
+              "its 30 "
+              "times over POSIX is about calls, not about flows, and is not simulated. The sweep goes up to 16K cores "
+              "and 64 KiB.",
           .assumptions = {{{"a peer in an all-to-all", 1, "us", "assumed: what a process spends on each other one", {}},
                            {"latency to an I/O node", 5, "us", "assumed as in the stored machine", {}},
                            {"software of a round", 0.5, "ms", "assumed", {}}}},

@@ -1,4 +1,4 @@
-.PHONY: setup build demo test install clean
+.PHONY: setup build demo test experiments install clean
 
 setup:
 	@sh packaging/setup.sh
@@ -12,6 +12,9 @@ demo: build
 
 test: setup
 	@sh tests/run.sh
+
+experiments: build
+	@sh sim/papers.sh build/bin/weir docs
 
 install: build
 	@cmake --install build

@@ -32,5 +32,14 @@ if grep -EHn '#include ".*interpose/' src/*/*.[ch]pp include/weir/*; then
   echo "src may not use interpose"
   wrong=1
 fi
+# The simulator stands on plans, and does without whatever carries them out.
+if grep -EHn '#include ("(memory|storage|subfile|exchange|engine|api)/|<mpi.h>)' sim/*.[ch]pp sim/*/*.[ch]pp; then
+  echo "sim may only use core, machine, model and plan"
+  wrong=1
+fi
+if grep -EHn '#include ".*sim/' src/*/*.[ch]pp include/weir/*; then
+  echo "src may not use sim"
+  wrong=1
+fi
 [ $wrong -eq 0 ] && echo "layers hold: $layers"
 exit $wrong

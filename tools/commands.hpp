@@ -13,6 +13,7 @@ void add_bench(CLI::App& program);
 void add_drain(CLI::App& program);
 void add_plan(CLI::App& program);
 void add_run(CLI::App& program);
+void add_sim(CLI::App& program);
 
 void set_exit_code(int code) noexcept;
 

@@ -34,7 +34,8 @@ std::vector<Feature> features() {
   return {{"mpi", mpi_library()},
           {"uring", WEIR_HAVE_URING ? "yes" : "no: built without liburing"},
           {"ucx", WEIR_HAVE_UCX ? "yes" : "no: built without UCX"},
-          {"fortran", WEIR_HAVE_FORTRAN ? "yes" : "no: built without a Fortran compiler"}};
+          {"fortran", WEIR_HAVE_FORTRAN ? "yes" : "no: built without a Fortran compiler"},
+          {"simgrid", WEIR_HAVE_SIMGRID ? "yes" : "no: built without SimGrid, so without `weir sim`"}};
 }
 
 std::string shown(std::string_view value) { return value.empty() ? "(empty)" : std::string{value}; }

@@ -14,7 +14,7 @@
 namespace weir::tools {
 namespace {
 
-constexpr std::array commands{add_info, add_machine, add_plan, add_run, add_bench, add_drain, add_memory};
+constexpr std::array commands{add_info, add_machine, add_plan, add_run, add_bench, add_sim, add_drain, add_memory};
 int exit_code = 0;
 
 constexpr const char* examples = R"(Examples:
@@ -23,6 +23,7 @@ constexpr const char* examples = R"(Examples:
   weir info --json                 for programs
   weir run -n 16 ./app             an unmodified MPI program
   weir machine mira                a machine: network, ways out, memory, storage
+  weir sim placement-mira          a paper's experiment, simulated
   weir COMMAND --help              what a command can do
 
 Settings come from weir.toml in the working directory (or the file that WEIR_CONFIG names), then from WEIR_... in the

@@ -10,20 +10,8 @@ namespace weir {
 namespace {
 
 
-double path_latency(const Machine& machine, const std::vector<int>& path) {
-  double sum = 0;
-  for (const int resource : path)
-    if (resource < machine.links())
-      sum += machine.link_latency(resource);
-    else
-      sum += machine.banks[static_cast<std::size_t>((resource - machine.links()) %
-                                                    static_cast<int>(machine.banks.size()))]
-                 .latency.value;
-  return sum;
-}
-
 Flow make_flow(const Machine& machine, std::vector<int> path, double bytes) {
-  const double latency = path_latency(machine, path);
+  const double latency = way_latency(machine, path);
   return {std::move(path), bytes, latency};
 }
 
@@ -95,6 +83,18 @@ double resource_bandwidth(const Machine& machine, int resource) {
   const double slower = std::min(bank.read.known() ? bank.read.value : unlimited,
                                  bank.write.known() ? bank.write.value : unlimited);
   return slower;
+}
+
+double way_latency(const Machine& machine, const std::vector<int>& path) {
+  double sum = 0;
+  for (const int resource : path)
+    if (resource < machine.links())
+      sum += machine.link_latency(resource);
+    else
+      sum += machine.banks[static_cast<std::size_t>((resource - machine.links()) %
+                                                    static_cast<int>(machine.banks.size()))]
+                 .latency.value;
+  return sum;
 }
 
 void route_gather(const Machine& machine, int producer, Place place, std::vector<int>& path) {

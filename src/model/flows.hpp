@@ -26,6 +26,8 @@ struct FlowSet {
 [[nodiscard]] int resources(const Machine& machine) noexcept;
 /// Bytes per second; infinite where nothing is known.
 [[nodiscard]] double resource_bandwidth(const Machine& machine, int resource);
+/// How long an empty message takes along these resources.
+[[nodiscard]] double way_latency(const Machine& machine, const std::vector<int>& resources);
 /// Appends what data of a producer passes on its way to a place, and what a place's data passes on its way to storage.
 void route_gather(const Machine& machine, int producer, Place place, std::vector<int>& resources);
 void route_store(const Machine& machine, Place place, std::vector<int>& resources);

@@ -5,9 +5,10 @@ set -eu
 packages="
   build-essential gfortran cmake ninja-build pkg-config
   openmpi-bin libopenmpi-dev mpich libmpich-dev
-  libhwloc-dev liburing-dev libtomlplusplus-dev libfmt-dev libcli11-dev nlohmann-json3-dev libxxhash-dev libnetcdf-dev
-  libpnetcdf-dev pnetcdf-bin libhdf5-openmpi-dev hdf5-tools
-  libgtest-dev valgrind
+  libhwloc-dev liburing-dev libtomlplusplus-dev libfmt-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
+  libssl-dev libucx-dev
+  libnetcdf-dev libpnetcdf-dev pnetcdf-bin libhdf5-openmpi-dev hdf5-tools
+  libgtest-dev clang libclang-rt-14-dev valgrind
 "
 
 command -v dpkg-query >/dev/null || {

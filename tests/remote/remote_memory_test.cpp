@@ -123,6 +123,18 @@ TEST_P(Transport, a_server_that_stops_is_given_up_in_time) {
   EXPECT_FALSE(connect_remote_memory(options).ok());
 }
 
+TEST_P(Transport, a_server_whose_clients_are_idle_sleeps) {
+  ServerProcess server{{.size = 64 * mib}};
+  auto memory = connect(server);
+  ASSERT_TRUE(memory);
+  auto region = memory->allocate(named(1), mib).value();
+  const auto data = pattern(mib, 1);
+  ASSERT_TRUE(region->put(0, data.data(), data.size()).ok() && memory->flush().ok());
+  const double before = processor_seconds(server.process().pid());
+  std::this_thread::sleep_for(std::chrono::milliseconds{500});
+  EXPECT_LT(processor_seconds(server.process().pid()) - before, 0.1);
+}
+
 TEST_P(Transport, what_a_killed_client_had_is_given_back) {
   ServerProcess server{{.size = 64 * mib}};
   auto witness = connect(server);

@@ -81,23 +81,28 @@ void add_serve(CLI::App& group) {
   command->add_option("--size", options.size, "bytes to lend, to all clients together")->required()->type_name("BYTES");
   command->add_option("--quota", options.quota, "the most that one client may have; all of it when not given")
       ->type_name("BYTES");
-  command->add_option("--listen", server.listen,
-                      "unix:PATH or tcp:HOST:PORT, where port 0 is any free one; a UNIX socket in a directory of the "
-                      "user when not given")
+  command
+      ->add_option("--listen", server.listen,
+                   "unix:PATH or tcp:HOST:PORT, where port 0 is any free one; a UNIX socket in a directory of the "
+                   "user when not given")
       ->type_name("ADDRESS");
   command->add_option("--contact", server.contact, "file to make, by which clients find the server")
       ->type_name("FILE")
       ->capture_default_str();
-  command->add_option("--secret", server.secret, "file with the secret of the job, which clients must know; TCP needs it")
+  command
+      ->add_option("--secret", server.secret,
+                   "file with the secret of the job, which clients must know, made unless it is there; TCP needs one")
       ->type_name("FILE");
-  command->add_option("--directory", server.directory,
-                      "lends mapped files without names in this directory on storage of the node, instead of memory")
+  command
+      ->add_option("--directory", server.directory,
+                   "lends mapped files without names in this directory on storage of the node, instead of memory")
       ->type_name("DIR");
   command->add_option("--job", server.job, "name of the job in the contact file; made up when not given")
       ->type_name("ID");
   ServerLimits& limits = server.limits;
   command->add_option("--clients", limits.per_user, "the most clients at a time")->capture_default_str();
-  command->add_option("--hello", limits.hello_s, "seconds in which a client must prove who it is")->capture_default_str();
+  command->add_option("--hello", limits.hello_s, "seconds in which a client must prove who it is")
+      ->capture_default_str();
   command->add_option("--progress", limits.progress_s, "seconds for the rest of a message that has begun")
       ->capture_default_str();
   command->add_option("--idle", limits.idle_s, "seconds after which a client that says nothing loses what it has")
@@ -107,7 +112,6 @@ void add_serve(CLI::App& group) {
 
   weir memory serve --size 4GiB --contact job.contact &
 
-  head -c 32 /dev/urandom >job.secret; chmod 600 job.secret
   weir memory serve --size 4GiB --listen tcp:node7:0 --secret job.secret --contact job.contact &
 
 Clients at a UNIX socket must be processes of the same user. TCP needs a secret, which both sides prove to know without

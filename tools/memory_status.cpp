@@ -32,8 +32,8 @@ void print_table(const Contact& contact, const MemoryReport& report) {
              report.job, format_seconds(report.uptime_s));
   fmt::print("memory   {} of {} in {} regions; {} a client at most\n", format_bytes(report.used),
              format_bytes(report.size), report.regions, format_bytes(report.quota));
-  fmt::print("traffic  {} connections, {} refused, {} ended, {} requests, {} damaged\n", report.accepted, report.refused,
-             report.dropped, report.requests, report.damaged);
+  fmt::print("traffic  {} connections, {} refused, {} ended, {} requests, {} damaged\n", report.accepted,
+             report.refused, report.dropped, report.requests, report.damaged);
   if (report.clients.empty()) return;
   fmt::print("\n{:>8} {:>8} {:>8} {:>12} {:>9} {:>12} {:>12} {:>14} {:>14}\n", "client", "process", "regions", "bytes",
              "attached", "put", "got", "put rate", "get rate");
@@ -45,13 +45,20 @@ void print_table(const Contact& contact, const MemoryReport& report) {
 }
 
 nlohmann::json as_json(const Contact& contact, const MemoryReport& report) {
-  nlohmann::json json{{"address", contact.endpoint.text()}, {"process", contact.pid},
-                      {"host", contact.host},               {"job", report.job},
-                      {"uptime_s", report.uptime_s},        {"size", report.size},
-                      {"used", report.used},                {"regions", report.regions},
-                      {"quota", report.quota},              {"accepted", report.accepted},
-                      {"refused", report.refused},          {"ended", report.dropped},
-                      {"damaged", report.damaged},          {"requests", report.requests},
+  nlohmann::json json{{"address", contact.endpoint.text()},
+                      {"process", contact.pid},
+                      {"host", contact.host},
+                      {"job", report.job},
+                      {"uptime_s", report.uptime_s},
+                      {"size", report.size},
+                      {"used", report.used},
+                      {"regions", report.regions},
+                      {"quota", report.quota},
+                      {"accepted", report.accepted},
+                      {"refused", report.refused},
+                      {"ended", report.dropped},
+                      {"damaged", report.damaged},
+                      {"requests", report.requests},
                       {"clients", nlohmann::json::array()}};
   for (const ClientReport& client : report.clients)
     json["clients"].push_back({{"client", client.session},

@@ -23,7 +23,6 @@ constexpr double beats_per_timeout = 4;
 Connection::Connection(Descriptor socket, const Contact& contact, double timeout_s)
     : socket_{std::move(socket)},
       name_{contact.endpoint.text()},
-      local_{contact.endpoint.local},
       timeout_s_{timeout_s},
       decoder_{HandshakeLimits::most_bytes} {}
 
@@ -47,9 +46,10 @@ Result<std::unique_ptr<Connection>> Connection::open(const Contact& contact, con
   } else {
     set_tcp_options(socket->get(), options.timeout_s);
     if (!credentials.secret)
-      return problem(Code::access, [&] {
-        return fmt::format("cannot connect to {} without the secret of the job", contact.endpoint.text());
-      }, "name the file that the server was given with --secret");
+      return problem(
+          Code::access,
+          [&] { return fmt::format("cannot connect to {} without the secret of the job", contact.endpoint.text()); },
+          "name the file that the server was given with --secret");
   }
   std::unique_ptr<Connection> connection{new Connection{*std::move(socket), contact, options.timeout_s}};
   if (Status status = connection->agree(credentials, deadline); !status) return status;
@@ -78,8 +78,9 @@ Status Connection::fail(Status reason) noexcept {
 }
 
 Status Connection::fail(Code code, std::string_view reason) noexcept {
-  return fail(problem(code, [&] { return fmt::format("lost the server at {}: {}", name_, reason); },
-                      "see whether it still runs, and why not"));
+  return fail(problem(
+      code, [&] { return fmt::format("lost the server at {}: {}", name_, reason); },
+      "see whether it still runs, and why not"));
 }
 
 Status Connection::send(std::uint16_t type, std::span<const std::byte> payload, const Deadline& deadline) {
@@ -152,17 +153,13 @@ Result<Frame> Connection::ask(std::uint16_t type, std::span<const std::byte> pay
   return fail(Code::corrupt, "messages arrive damaged");
 }
 
-Status Connection::tell(std::uint16_t type, std::span<const std::byte> payload) {
-  return send(type, payload, Deadline::in(timeout_s_));
-}
-
 Status Connection::look() {
   for (;;) {
     auto some = read_some();
     if (!some) return some.status();
     if (!*some) break;
   }
-  // Nobody waits for an answer here, so that what has come is an answer to a word that needed none.
+  // Nobody waits for an answer here: what has come is the server's last word, or late.
   for (const Frame& frame : arrived_)
     if (frame.type == FrameType::refused && frame.sequence == 0) return fail(refusal_of(frame));
   arrived_.clear();

@@ -5,7 +5,6 @@
 #include <memory>
 #include <span>
 #include <string>
-
 #include <weir/status.hpp>
 
 #include "core/descriptor.hpp"
@@ -23,17 +22,15 @@ class Connection {
   struct Options {
     std::uint64_t features = 0;
     std::string role = "client";
-    std::string secret;      ///< a file; "": none
-    double timeout_s = 10;   ///< of every wait
+    std::string secret;     ///< a file; "": none
+    double timeout_s = 10;  ///< of every wait
   };
 
   static Result<std::unique_ptr<Connection>> open(const Contact& contact, const Options& options);
 
   /// Sends a request and waits for its answer.
   Result<Frame> ask(std::uint16_t type, std::span<const std::byte> payload);
-  /// Sends one that has no answer, or whose answer nobody waits for.
-  Status tell(std::uint16_t type, std::span<const std::byte> payload);
-  /// Looks, without waiting, at what has come; whether the server still answers what it was told.
+  /// Looks, without waiting, whether the server is still there and answers.
   Status look();
   /// A request that `look` uses to find out whether the server is alive; what the payload is then, is sent.
   void set_heartbeat(std::uint16_t type, std::span<const std::byte> payload) noexcept {
@@ -45,8 +42,6 @@ class Connection {
   Descriptor take_descriptor() noexcept { return std::move(descriptor_); }
   [[nodiscard]] const Agreement& agreement() const noexcept { return agreement_; }
   [[nodiscard]] const std::string& server() const noexcept { return name_; }
-  [[nodiscard]] bool is_local() const noexcept { return local_; }
-  [[nodiscard]] const Status& failure() const noexcept { return failure_; }
 
  private:
   Connection(Descriptor socket, const Contact& contact, double timeout_s);
@@ -61,7 +56,6 @@ class Connection {
 
   Descriptor socket_;
   std::string name_;
-  bool local_;
   double timeout_s_;
   Agreement agreement_;
   FrameDecoder decoder_;
@@ -70,8 +64,8 @@ class Connection {
   std::uint64_t sequence_ = 0;
   std::uint16_t heartbeat_ = FrameType::none;
   std::span<const std::byte> beat_payload_;
-  std::uint64_t beat_ = 0;                    ///< sequence of a heartbeat that is not answered; 0: none is
-  Deadline answer_by_ = Deadline::never();    ///< of that
+  std::uint64_t beat_ = 0;                  ///< sequence of a heartbeat that is not answered; 0: none is
+  Deadline answer_by_ = Deadline::never();  ///< of that
   Deadline next_beat_ = Deadline::in(0);
   Status failure_;
 };

@@ -53,7 +53,8 @@ bool is_listening(const Contact& contact) { return connect_to(contact.endpoint, 
 
 bool is_job_id(std::string_view job) noexcept {
   const auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-';
   };
   return !job.empty() && job.size() <= 64 && std::ranges::all_of(job, allowed);
 }
@@ -65,8 +66,9 @@ std::string Contact::text() const {
 
 Result<Contact> Contact::parse(std::string_view text, std::string_view name) {
   const auto failed = [&](std::string_view reason) {
-    return problem(Code::invalid, [&] { return fmt::format("cannot use the contact file '{}': {}", name, reason); },
-                   "it must be as `weir memory serve --contact FILE` wrote it");
+    return problem(
+        Code::invalid, [&] { return fmt::format("cannot use the contact file '{}': {}", name, reason); },
+        "it must be as `weir memory serve --contact FILE` wrote it");
   };
   if (next_line(text) != contact_title) return failed(fmt::format("it does not begin with '{}'", contact_title));
   Contact contact;
@@ -111,10 +113,13 @@ Result<ContactFile> ContactFile::make(const std::string& path, const Contact& co
   if (auto old = read_contact(path)) {
     // Who listens where the old server did is the new one.
     if (old->endpoint != contact.endpoint && is_listening(*old))
-      return problem(Code::exists, [&] {
-        return fmt::format("cannot make the contact file '{}': the server of process {} on {} listens at {}", path,
-                           old->pid, old->host, old->endpoint.text());
-      }, "name another with --contact, or end that server");
+      return problem(
+          Code::exists,
+          [&] {
+            return fmt::format("cannot make the contact file '{}': the server of process {} on {} listens at {}", path,
+                               old->pid, old->host, old->endpoint.text());
+          },
+          "name another with --contact, or end that server");
   } else if (old.status().code() != Code::not_found) {
     return old.status();
   }

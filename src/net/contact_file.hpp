@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-
 #include <weir/status.hpp>
 
 #include "net/endpoint.hpp"

@@ -11,8 +11,9 @@ namespace weir {
 namespace {
 
 Status wrong_endpoint(std::string_view text, std::string_view reason) {
-  return problem(Code::invalid, [&] { return fmt::format("cannot use the address '{}': {}", text, reason); },
-                 "addresses are unix:PATH or tcp:HOST:PORT, such as tcp:127.0.0.1:0");
+  return problem(
+      Code::invalid, [&] { return fmt::format("cannot use the address '{}': {}", text, reason); },
+      "addresses are unix:PATH or tcp:HOST:PORT, such as tcp:127.0.0.1:0");
 }
 
 }  // namespace

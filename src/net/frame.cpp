@@ -13,11 +13,11 @@
 namespace weir {
 namespace {
 
-std::uint64_t header_sum_of(const FrameHeader& header) { return XXH3_64bits(&header, offsetof(FrameHeader, header_sum)); }
-
-std::uint64_t payload_sum_of(std::span<const std::byte> payload) {
-  return XXH3_64bits(payload.data(), payload.size());
+std::uint64_t header_sum_of(const FrameHeader& header) {
+  return XXH3_64bits(&header, offsetof(FrameHeader, header_sum));
 }
+
+std::uint64_t payload_sum_of(std::span<const std::byte> payload) { return XXH3_64bits(payload.data(), payload.size()); }
 
 /// Copies from the front of `data` until `have` is `want`.
 void fill(void* to, std::size_t& have, std::size_t want, std::span<const std::byte>& data) {
@@ -50,10 +50,14 @@ Status FrameDecoder::check_header() {
   if (header_.header_sum != header_sum_of(header_))
     return problem(Code::corrupt, "cannot read from a connection: a frame's header is damaged");
   if (header_.version != protocol_version)
-    return problem(Code::unsupported, [&] {
-      return fmt::format("cannot understand the other side: it speaks version {} of the protocol, this side version {}",
-                         header_.version, protocol_version);
-    }, "use the same version of Weir on both sides");
+    return problem(
+        Code::unsupported,
+        [&] {
+          return fmt::format(
+              "cannot understand the other side: it speaks version {} of the protocol, this side version {}",
+              header_.version, protocol_version);
+        },
+        "use the same version of Weir on both sides");
   if (header_.length > most_payload_)
     return problem(Code::too_large, [&] {
       return fmt::format("cannot read from a connection: a frame announces {}, more than {}",

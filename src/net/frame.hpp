@@ -5,7 +5,6 @@
 #include <optional>
 #include <span>
 #include <vector>
-
 #include <weir/status.hpp>
 
 namespace weir {
@@ -15,7 +14,8 @@ inline constexpr std::uint16_t protocol_version = 1;
 
 /// Types below `first` belong to the connection, the others to the service that it carries.
 struct FrameType {
-  static constexpr std::uint16_t none = 0, hello = 1, challenge = 2, proof = 3, welcome = 4, refused = 5, again = 6, first = 16;
+  static constexpr std::uint16_t none = 0, hello = 1, challenge = 2, proof = 3, welcome = 4, refused = 5, again = 6,
+                                 first = 16;
 };
 
 /// What stands before every message on a connection, in the byte order of the processors that Weir runs on.

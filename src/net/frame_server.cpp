@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cmath>
 #include <deque>
 
 #include "core/errors.hpp"
@@ -49,7 +48,7 @@ struct FrameServer::Connection {
   std::uint64_t last_sequence = 0, queued = 0;
   std::deque<Outgoing> out;
   Deadline grace = Deadline::in(grace_s);
-  Deadline in = Deadline::never();   ///< of the hello, later of a frame that has begun
+  Deadline in = Deadline::never();      ///< of the hello, later of a frame that has begun
   Deadline out_by = Deadline::never();  ///< of the first answer that waits
   Deadline idle = Deadline::never();
 };
@@ -62,10 +61,14 @@ Result<std::unique_ptr<FrameServer>> FrameServer::make(Endpoint endpoint, Creden
   if (!credentials.secret && !endpoint.local) {
     auto loopback = is_loopback(endpoint);
     if (!loopback) return loopback.status();
-    return problem(Code::access, [&] {
-      return fmt::format("cannot listen at {} without a secret: {}", endpoint.text(),
-                         *loopback ? "every user of this machine could connect" : "every user of the network could connect");
-    }, "make a secret: head -c 32 /dev/urandom >FILE; chmod 600 FILE; and name it with --secret; or listen at unix:PATH");
+    return problem(
+        Code::access,
+        [&] {
+          return fmt::format(
+              "cannot listen at {} without a secret: {}", endpoint.text(),
+              *loopback ? "every user of this machine could connect" : "every user of the network could connect");
+        },
+        "name a file for the secret with --secret, which is made unless it is there; or listen at unix:PATH");
   }
   std::unique_ptr<FrameServer> server{new FrameServer{std::move(endpoint), std::move(credentials), limits, service}};
   if (Status status = server->prepare(); !status) return status;
@@ -83,7 +86,8 @@ Status FrameServer::prepare() {
   if (!epoll_ || !wake_ || !spare_) return system_problem(errno, "start the server");
   for (const int descriptor : {listener_.get(), wake_.get()}) {
     epoll_event event{EPOLLIN, {.fd = descriptor}};
-    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) return system_problem(errno, "start the server");
+    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0)
+      return system_problem(errno, "start the server");
   }
   return {};
 }
@@ -196,9 +200,9 @@ bool FrameServer::admit(Descriptor socket) {
   std::size_t& of_user = per_user_[connection->session.process.uid];
   const std::size_t most = std::min(limits_.per_user, limits_.connections);
   if (of_user >= limits_.per_user || connections_.size() >= limits_.connections)
-    refused = problem(Code::too_many_files, [&] {
-      return fmt::format("the server refuses this client: it has {} already", most);
-    }, "start it with a higher --clients, or start more servers");
+    refused = problem(
+        Code::too_many_files, [&] { return fmt::format("the server refuses this client: it has {} already", most); },
+        "start it with a higher --clients, or start more servers");
   if (!refused) {
     const HandshakeReply reply = refusal(refused.code(), refused.message());
     send_some(descriptor, encode_frame(reply.type, 0, reply.payload));
@@ -251,8 +255,8 @@ void FrameServer::take_handshake(Connection& connection, const Frame& frame) {
   HandshakeReply reply = connection.handshake.take(frame);
   const std::uint16_t type = reply.type;
   if (type == FrameType::refused && log_rate_.allow())
-    log_line(LogComponent::net, LogLevel::warn, "client refused: {} ({} like it not told)", connection.handshake.reason(),
-             log_rate_.held_back());
+    log_line(LogComponent::net, LogLevel::warn, "client refused: {} ({} like it not told)",
+             connection.handshake.reason(), log_rate_.held_back());
   answer(connection, frame.sequence, {type, std::move(reply.payload)});
   if (type == FrameType::refused) {
     ++counters_.refused;

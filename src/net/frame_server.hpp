@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <unordered_map>
-
 #include <weir/status.hpp>
 
 #include "core/descriptor.hpp"
@@ -18,12 +17,12 @@
 namespace weir {
 
 struct ServerLimits {
-  double hello_s = 5;               ///< to prove who it is
-  double progress_s = 30;           ///< to send the rest of a frame, or to take an answer
-  double idle_s = 3600;             ///< after which a client that says nothing is given up
-  std::size_t before_proof = 64;    ///< connections that have not proved anything yet
+  double hello_s = 5;             ///< to prove who it is
+  double progress_s = 30;         ///< to send the rest of a frame, or to take an answer
+  double idle_s = 3600;           ///< after which a client that says nothing is given up
+  std::size_t before_proof = 64;  ///< connections that have not proved anything yet
   std::size_t per_user = 256;
-  std::size_t connections = 0;      ///< 0: half of the descriptors that the process may have
+  std::size_t connections = 0;  ///< 0: half of the descriptors that the process may have
   std::uint64_t frame_bytes = 1U << 20;
   std::uint64_t queue_bytes = 1U << 20;  ///< of answers that a client has not taken
 };
@@ -52,7 +51,6 @@ class FrameServer {
 
   [[nodiscard]] const Endpoint& endpoint() const noexcept { return endpoint_; }
   [[nodiscard]] const ServerCounters& counters() const noexcept { return counters_; }
-  [[nodiscard]] std::size_t connections() const noexcept { return connections_.size(); }
 
  private:
   struct Connection;

@@ -87,8 +87,9 @@ HandshakeReply ServerHandshake::greet(const Frame& frame) {
   const auto hello = read_hello(frame);
   if (!hello) return refuse(Code::corrupt, "its hello makes no sense");
   if (hello->job != own_.job || !same(hello->nonce, own_.nonce))
-    return refuse(Code::not_found, "it looks for another server, that was here before\n"
-                                   "      the contact file is stale: take the one that the running server wrote",
+    return refuse(Code::not_found,
+                  "it looks for another server, that was here before\n"
+                  "      the contact file is stale: take the one that the running server wrote",
                   "stale contact file");
   agreement_ = {hello->features & own_.features, hello->role};
   offered_ = hello->features;

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-
 #include <weir/status.hpp>
 
 #include "net/contact_file.hpp"
@@ -27,10 +26,10 @@ struct HandshakeLimits {
 /// What one side brings to it.
 struct Credentials {
   std::string job;
-  Nonce nonce{};                 ///< of this life of the server
-  std::uint64_t features = 0;    ///< that it has, as bits of the service
+  Nonce nonce{};               ///< of this life of the server
+  std::uint64_t features = 0;  ///< that it has, as bits of the service
   std::optional<Secret> secret;
-  std::string role = "client";   ///< of the client
+  std::string role = "client";  ///< of the client
 };
 
 using Challenge = std::array<std::byte, 32>;

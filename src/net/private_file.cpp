@@ -16,7 +16,8 @@ namespace weir {
 
 Result<std::string> read_private_file(const std::string& path, std::string_view what, std::size_t most_bytes) {
   const auto failed = [&](Code code, std::string_view reason, std::string_view remedy = {}) {
-    return problem(code, [&] { return fmt::format("cannot read {} from '{}': {}", what, path, reason); }, remedy);
+    return problem(
+        code, [&] { return fmt::format("cannot read {} from '{}': {}", what, path, reason); }, remedy);
   };
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
   struct stat facts {};

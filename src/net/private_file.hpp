@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-
 #include <weir/status.hpp>
 
 namespace weir {

@@ -1,6 +1,5 @@
 #include "net/secret.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -10,7 +9,6 @@
 
 #include <cerrno>
 
-#include "core/descriptor.hpp"
 #include "core/errors.hpp"
 #include "net/private_file.hpp"
 
@@ -21,9 +19,12 @@ Result<Secret> read_secret(const std::string& path) {
   auto text = read_private_file(path, "the secret", most);
   if (!text) return text.status();
   if (text->size() < least)
-    return problem(Code::invalid, [&] {
-      return fmt::format("cannot use the secret in '{}': {} bytes, fewer than {}", path, text->size(), least);
-    }, "make one: head -c 32 /dev/urandom >FILE; chmod 600 FILE");
+    return problem(
+        Code::invalid,
+        [&] {
+          return fmt::format("cannot use the secret in '{}': {} bytes, fewer than {}", path, text->size(), least);
+        },
+        "remove it: `weir memory serve --secret FILE` makes one that is not there");
   const auto* bytes = reinterpret_cast<const std::byte*>(text->data());
   return Secret{bytes, bytes + text->size()};
 }

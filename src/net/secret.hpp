@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <vector>
-
 #include <weir/status.hpp>
 
 namespace weir {

@@ -13,8 +13,8 @@ namespace weir {
 /// A client that has proved who it is, for as long as its connection holds. Numbers are never used twice.
 struct Session {
   std::uint64_t id = 0;
-  bool local = false;         ///< over a UNIX socket
-  PeerProcess process;        ///< where it is local
+  bool local = false;   ///< over a UNIX socket
+  PeerProcess process;  ///< where it is local
   std::uint64_t features = 0;
   std::string role;
 };
@@ -22,7 +22,7 @@ struct Session {
 struct Answer {
   std::uint16_t type = FrameType::none;  ///< none: nothing is sent
   std::vector<std::byte> payload;
-  Descriptor lent = {};                  ///< goes with it; only where the session is local
+  Descriptor lent = {};  ///< goes with it; only where the session is local
 };
 
 /// What a server does for its clients. Called by the server's one thread.

@@ -27,18 +27,17 @@ struct FreeAddresses {
 using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
 
 Status endpoint_problem(int error, std::string_view action, const Endpoint& endpoint, std::string_view remedy = {}) {
-  return problem(code_of(error), [&] {
-    return fmt::format("cannot {} {}: {}", action, endpoint.text(), reason_of(error));
-  }, remedy);
+  return problem(
+      code_of(error), [&] { return fmt::format("cannot {} {}: {}", action, endpoint.text(), reason_of(error)); },
+      remedy);
 }
 
 Result<Addresses> resolve(const Endpoint& endpoint) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
   if (const int error = ::getaddrinfo(endpoint.place.c_str(), std::to_string(endpoint.port).c_str(), &hints, &found))
-    return problem(Code::not_found, [&] {
-      return fmt::format("cannot find the host '{}': {}", endpoint.place, ::gai_strerror(error));
-    });
+    return problem(Code::not_found,
+                   [&] { return fmt::format("cannot find the host '{}': {}", endpoint.place, ::gai_strerror(error)); });
   return Addresses{found};
 }
 
@@ -70,7 +69,8 @@ int bind_unix(int socket, const Endpoint& endpoint) noexcept {
 /// Whether a socket file is there that nobody listens on any more.
 bool is_left_over(const Endpoint& endpoint) {
   struct stat file {};
-  if (::lstat(endpoint.place.c_str(), &file) != 0 || !S_ISSOCK(file.st_mode) || file.st_uid != ::geteuid()) return false;
+  if (::lstat(endpoint.place.c_str(), &file) != 0 || !S_ISSOCK(file.st_mode) || file.st_uid != ::geteuid())
+    return false;
   const Descriptor probe = new_socket(AF_UNIX);
   return probe && connect_unix(probe.get(), endpoint) == ECONNREFUSED;
 }
@@ -156,8 +156,9 @@ Result<Descriptor> connect_to(const Endpoint& endpoint, const Deadline& deadline
       if (error == 0) return socket;
     }
   }
-  return endpoint_problem(error, "connect to", endpoint,
-                          error == ECONNREFUSED || error == ENOENT ? "no server listens there; is it still running?" : "");
+  return endpoint_problem(
+      error, "connect to", endpoint,
+      error == ECONNREFUSED || error == ENOENT ? "no server listens there; is it still running?" : "");
 }
 
 Result<bool> is_loopback(const Endpoint& endpoint) {

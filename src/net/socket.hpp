@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-
 #include <weir/status.hpp>
 
 #include "core/descriptor.hpp"

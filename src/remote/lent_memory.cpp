@@ -23,7 +23,7 @@ Result<LentMemory> LentMemory::make(std::uint64_t size, const std::string& direc
   return LentMemory{std::make_unique<MappedBank>(std::move(attributes), directory)};
 }
 
-std::uint64_t LentMemory::features() const noexcept { 
+std::uint64_t LentMemory::features() const noexcept {
   return MemoryFeature::mapped | (UcxLender::is_built_in() ? MemoryFeature::ucx : 0);
 }
 

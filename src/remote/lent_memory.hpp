@@ -4,7 +4,6 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-
 #include <weir/status.hpp>
 
 #include "memory/bank.hpp"

@@ -1,8 +1,6 @@
 #include "remote/memory_server.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,11 +9,6 @@
 #include <unordered_map>
 
 #include "core/errors.hpp"
-#include "core/log.hpp"
-#include "core/units.hpp"
-#include "machine/local_device.hpp"
-#include "memory/dram_bank.hpp"
-#include "memory/mapped_bank.hpp"
 #include "remote/lent_memory.hpp"
 #include "remote/protocol.hpp"
 #include "remote/region_table.hpp"
@@ -89,7 +82,7 @@ Status MemoryService::start(const MemoryServerOptions& options) {
   if (listen.empty()) {
     auto address = default_listen_address();
     if (!address) return address.status();
-    listen = *address;
+    listen = *std::move(address);
   }
   auto endpoint = Endpoint::parse(listen);
   if (!endpoint) return endpoint.status();
@@ -101,6 +94,7 @@ Status MemoryService::start(const MemoryServerOptions& options) {
   credentials.features = memory_.features() & (endpoint->local ? ~0ULL : ~MemoryFeature::mapped);
   if (Status status = fill_random(credentials.nonce); !status) return status;
   if (!options.secret.empty()) {
+    if (Status status = make_secret(options.secret); !status) return status;
     auto secret = read_secret(options.secret);
     if (!secret) return secret.status();
     credentials.secret = *std::move(secret);
@@ -212,14 +206,18 @@ Result<std::string> default_listen_address() {
   struct stat facts {};
   if (::lstat(directory.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != ::geteuid() ||
       (facts.st_mode & 077) != 0)
-    return problem(Code::access, [&] {
-      return fmt::format("cannot listen in '{}': it is not a directory that only this user can enter", directory);
-    }, "name an address with --listen unix:PATH");
+    return problem(
+        Code::access,
+        [&] {
+          return fmt::format("cannot listen in '{}': it is not a directory that only this user can enter", directory);
+        },
+        "name an address with --listen unix:PATH");
   return fmt::format("unix:{}/weir-memory-{}.sock", directory, ::getpid());
 }
 
 Result<std::unique_ptr<MemoryServer>> MemoryServer::make(const MemoryServerOptions& options) {
-  if (options.size == 0) return problem(Code::invalid, "cannot lend 0 bytes of memory", "give a size such as --size 4GiB");
+  if (options.size == 0)
+    return problem(Code::invalid, "cannot lend 0 bytes of memory", "give a size such as --size 4GiB");
   auto memory = LentMemory::make(options.size, options.directory);
   if (!memory) return memory.status();
   auto server = std::make_unique<MemoryService>(options, *std::move(memory));

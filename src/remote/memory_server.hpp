@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <string>
-
 #include <weir/status.hpp>
 
 #include "net/contact_file.hpp"
@@ -11,13 +10,13 @@
 namespace weir {
 
 struct MemoryServerOptions {
-  std::uint64_t size = 0;           ///< bytes to lend, to all together
-  std::uint64_t quota = 0;          ///< to one client; 0: all
-  std::string listen = {};          ///< address; "": a UNIX socket in a directory of the user
-  std::string contact = {};         ///< file to make
-  std::string secret = {};          ///< file; needed for TCP
-  std::string job = {};             ///< "": made up
-  std::string directory = {};       ///< where memory is mapped files on storage of the node; "": memory
+  std::uint64_t size = 0;      ///< bytes to lend, to all together
+  std::uint64_t quota = 0;     ///< to one client; 0: all
+  std::string listen = {};     ///< address; "": a UNIX socket in a directory of the user
+  std::string contact = {};    ///< file to make
+  std::string secret = {};     ///< file, made unless it is there; needed for TCP
+  std::string job = {};        ///< "": made up
+  std::string directory = {};  ///< where memory is mapped files on storage of the node; "": memory
   ServerLimits limits = {};
 };
 

@@ -15,10 +15,13 @@ constexpr RegionTable::Session nobody = 0;
 
 Status over_limit(std::uint64_t bytes, std::uint64_t used, std::uint64_t limit, std::string_view whose,
                   std::string_view remedy) {
-  return problem(Code::no_memory, [&] {
-    return fmt::format("cannot allocate {} of remote memory: {} of {} {} are in use", format_bytes(bytes),
-                       format_bytes(used), format_bytes(limit), whose);
-  }, remedy);
+  return problem(
+      Code::no_memory,
+      [&] {
+        return fmt::format("cannot allocate {} of remote memory: {} of {} {} are in use", format_bytes(bytes),
+                           format_bytes(used), format_bytes(limit), whose);
+      },
+      remedy);
 }
 
 }  // namespace
@@ -40,12 +43,17 @@ Result<RegionTable::Region> RegionTable::reserve(Session owner, const RegionName
     return over_limit(bytes, used_, limits_.total, "of the server", "start more servers, or one with a larger --size");
   const Usage usage = this->usage(owner);
   if (usage.bytes > limits_.per_client || bytes > limits_.per_client - usage.bytes)
-    return over_limit(bytes, usage.bytes, limits_.per_client, "of this client", "start the server with a larger --quota");
+    return over_limit(bytes, usage.bytes, limits_.per_client, "of this client",
+                      "start the server with a larger --quota");
   if (usage.regions >= limits_.regions_per_client)
-    return problem(Code::no_memory, [&] {
-      return fmt::format("cannot allocate another region of remote memory: this client has {}", usage.regions);
-    }, "use fewer and larger ones");
-  if (names_.contains(name)) return problem(Code::exists, "cannot allocate remote memory: there is a region of this name");
+    return problem(
+        Code::no_memory,
+        [&] {
+          return fmt::format("cannot allocate another region of remote memory: this client has {}", usage.regions);
+        },
+        "use fewer and larger ones");
+  if (names_.contains(name))
+    return problem(Code::exists, "cannot allocate remote memory: there is a region of this name");
   const Region region = next_++;
   regions_[region] = {name, bytes, owner, true, 0};
   names_[name] = region;

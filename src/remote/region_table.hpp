@@ -5,7 +5,6 @@
 #include <optional>
 #include <unordered_map>
 #include <vector>
-
 #include <weir/status.hpp>
 
 #include "remote/remote_memory.hpp"
@@ -32,7 +31,8 @@ class RegionTable {
 
   explicit RegionTable(const Limits& limits) : limits_{limits} {}
 
-  /// Whole pages count. To be called before anything is allocated. `exists`, or `no_memory` when one of the limits is reached.
+  /// Whole pages count. To be called before anything is allocated. `exists`, or `no_memory` when one of the limits is
+  /// reached.
   Result<Region> reserve(Session owner, const RegionName& name, std::uint64_t bytes);
   /// `not_found` when there is none.
   Result<Region> attach(Session session, const RegionName& name);

@@ -117,10 +117,13 @@ Result<std::shared_ptr<ServerLink>> connect_server(const std::string& file, cons
   if (!connection) return connection.status();
   link->connection = *std::move(connection);
   if (link->connection->agreement().features != link->access)
-    return problem(Code::unsupported, [&] {
-      return fmt::format("cannot use the memory server at {} by the transport '{}'", link->connection->server(),
-                         mapped ? "mapped" : "ucx");
-    }, mapped ? "mapped memory needs a server on this node that listens at unix:PATH" : "it was built without UCX");
+    return problem(
+        Code::unsupported,
+        [&] {
+          return fmt::format("cannot use the memory server at {} by the transport '{}'", link->connection->server(),
+                             mapped ? "mapped" : "ucx");
+        },
+        mapped ? "mapped memory needs a server on this node that listens at unix:PATH" : "it was built without UCX");
   link->connection->set_heartbeat(MemoryMessage::beat, std::as_bytes(std::span{&link->moved, 1}));
   return link;
 }

@@ -21,9 +21,8 @@ Result<RegionAnswer> ServerLink::ask_region(std::uint16_t type, std::span<const 
 void ServerLink::release(std::uint64_t region) noexcept {
   // Waited for, so that the memory is there for whoever this client tells. Where it cannot be told, the connection is
   // lost, and the region with it.
-  (void)attempt("release remote memory", [&] {
-    return connection->ask(MemoryMessage::release, encode_plain(ReleaseRequest{region})).status();
-  });
+  (void)attempt("release remote memory",
+                [&] { return connection->ask(MemoryMessage::release, encode_plain(ReleaseRequest{region})).status(); });
 }
 
 Status ServerLink::failure() noexcept {
@@ -48,7 +47,8 @@ Status ServerLink::settle() noexcept {
     if (!deadline.is_over()) continue;
     ucx->give_up();
     return problem(Code::io, [&] {
-      return fmt::format("lost the server at {}: nothing moved for {}", connection->server(), format_seconds(timeout_s));
+      return fmt::format("lost the server at {}: nothing moved for {}", connection->server(),
+                         format_seconds(timeout_s));
     });
   }
   return failure();

@@ -12,7 +12,7 @@ namespace weir {
 struct ServerLink {
   std::unique_ptr<Connection> connection;
   Moved moved;
-  std::uint64_t access = 0;  ///< the one `MemoryFeature` that is used
+  std::uint64_t access = 0;        ///< the one `MemoryFeature` that is used
   std::unique_ptr<UcxClient> ucx;  ///< where that is it
   double timeout_s = 10;
 

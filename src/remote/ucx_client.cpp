@@ -140,8 +140,8 @@ Status EndpointClient::connect(const std::vector<char>& address) {
   if (!worker) return worker.status();
   worker_ = *worker;
   ucp_ep_params_t parameters{};
-  parameters.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                          UCP_EP_PARAM_FIELD_ERR_HANDLER;
+  parameters.field_mask =
+      UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
   parameters.address = reinterpret_cast<const ucp_address_t*>(address.data());
   parameters.err_mode = UCP_ERR_HANDLING_MODE_PEER;
   parameters.err_handler.cb = [](void* client, ucp_ep_h, ucs_status_t status) {

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-
 #include <weir/status.hpp>
 
 #include "remote/protocol.hpp"

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-
 #include <weir/status.hpp>
 
 #include "net/frame_server.hpp"

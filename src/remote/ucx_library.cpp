@@ -15,7 +15,7 @@ const UcxLibrary* UcxLibrary::load() noexcept {
     void* const ucp = ::dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL);  // brings libucs
     if (!ucp) return {};
     UcxLibrary found;
-#define WEIR_UCX_FIND(name)                                            \
+#define WEIR_UCX_FIND(name)                                              \
   found.name = reinterpret_cast<decltype(&::name)>(::dlsym(ucp, #name)); \
   if (!found.name) return {};
     WEIR_UCX_FUNCTIONS(WEIR_UCX_FIND)
@@ -26,9 +26,10 @@ const UcxLibrary* UcxLibrary::load() noexcept {
 }
 
 Status ucx_problem(const UcxLibrary& ucx, ucs_status_t status, std::string_view action) {
-  return problem(status == UCS_ERR_NO_MEMORY ? Code::no_memory : Code::io, [&] {
-    return fmt::format("cannot {} with UCX: {}", action, ucx.ucs_status_string(status));
-  }, "UCX_LOG_LEVEL=info tells more, UCX_TLS and UCX_NET_DEVICES choose what it uses");
+  return problem(
+      status == UCS_ERR_NO_MEMORY ? Code::no_memory : Code::io,
+      [&] { return fmt::format("cannot {} with UCX: {}", action, ucx.ucs_status_string(status)); },
+      "UCX_LOG_LEVEL=info tells more, UCX_TLS and UCX_NET_DEVICES choose what it uses");
 }
 
 Result<UcxContext> UcxContext::make() {

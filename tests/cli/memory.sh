@@ -69,10 +69,10 @@ serve --listen unix:socket --contact contact
 runs 0 "$weir" memory status --contact contact
 ends INT
 
-head -c 32 /dev/urandom >secret
 head -c 32 /dev/urandom >other
-chmod 600 secret other
+chmod 600 other
 serve --listen tcp:127.0.0.1:0 --secret secret --contact contact
+[ "$(stat -c '%a %s' secret)" = "600 32" ] || fail "the secret that was made is not private"
 grep -q '^lends .*tcp:127.0.0.1:[1-9]' serving || fail "no port is told" serving
 runs 0 "$weir" memory status --contact contact --secret secret
 runs 1 "$weir" memory status --contact contact --secret other

@@ -95,7 +95,8 @@ TEST(Secret, is_read_only_from_a_private_file) {
 TEST(Endpoint, is_read_as_it_is_written) {
   for (const char* text : {"unix:/tmp/x", "tcp:127.0.0.1:80", "tcp:[::1]:0", "tcp:node7:65535"})
     EXPECT_EQ(Endpoint::parse(text).value().text(), text);
-  for (const char* text : {"", "unix:", "tcp:", "tcp:host", "tcp:host:", "tcp:host:65536", "tcp::1", "http://x", "tcp:h:1x"})
+  for (const char* text :
+       {"", "unix:", "tcp:", "tcp:host", "tcp:host:", "tcp:host:65536", "tcp::1", "http://x", "tcp:h:1x"})
     EXPECT_FALSE(Endpoint::parse(text).ok()) << text;
   EXPECT_FALSE(Endpoint::parse("unix:/" + std::string(200, 'x')).ok());
 }

@@ -1,3 +1,5 @@
+#include "net/decoder_fuzz.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -6,7 +8,6 @@
 #include <random>
 #include <vector>
 
-#include "net/decoder_fuzz.hpp"
 #include "net/handshake.hpp"
 #include "remote/protocol.hpp"
 
@@ -61,17 +62,22 @@ std::vector<Bytes> corpus() {
 
 /// Some bits, bytes, numbers or lengths of it changed; half the time also what a frame's checksums then must be.
 Bytes changed(Bytes data, std::mt19937& random) {
-  const auto any = [&](std::size_t below) { return static_cast<std::size_t>(random()) % std::max<std::size_t>(1, below); };
+  const auto any = [&](std::size_t below) {
+    return static_cast<std::size_t>(random()) % std::max<std::size_t>(1, below);
+  };
   for (std::size_t changes = 1 + any(4); changes > 0 && !data.empty(); --changes) {
     const std::size_t at = any(data.size());
     switch (any(6)) {
       case 0: data[at] ^= static_cast<std::byte>(1U << any(8)); break;
       case 1: data[at] = static_cast<std::byte>(any(256)); break;
       case 2: data.resize(at); break;
-      case 3: data.insert(data.begin() + static_cast<std::ptrdiff_t>(at), any(40), static_cast<std::byte>(any(256))); break;
+      case 3:
+        data.insert(data.begin() + static_cast<std::ptrdiff_t>(at), any(40), static_cast<std::byte>(any(256)));
+        break;
       case 4: data.erase(data.begin() + static_cast<std::ptrdiff_t>(at)); break;
       default:
-        for (std::size_t i = at; i < std::min(at + 8, data.size()); ++i) data[i] = any(2) ? std::byte{0xff} : std::byte{0};
+        for (std::size_t i = at; i < std::min(at + 8, data.size()); ++i)
+          data[i] = any(2) ? std::byte{0xff} : std::byte{0};
     }
   }
   if (data.size() < sizeof(FrameHeader) || any(2)) return data;
@@ -85,7 +91,7 @@ TEST(Decoder, corpus_holds_every_message) {
     std::filesystem::create_directories(corpus_directory);
     for (const auto& [name, bytes] : messages())
       std::ofstream{corpus_directory / name, std::ios::binary}.write(reinterpret_cast<const char*>(bytes.data()),
-                                                                      static_cast<std::streamsize>(bytes.size()));
+                                                                     static_cast<std::streamsize>(bytes.size()));
   }
   for (const auto& [name, bytes] : messages()) EXPECT_TRUE(std::filesystem::exists(corpus_directory / name)) << name;
 }

@@ -39,6 +39,11 @@ class RawClient {
       unread_.insert(unread_.end(), buffer.begin(), buffer.begin() + got);
     }
   }
+  /// Whether the server has, though it may have said something before.
+  [[nodiscard]] bool has_hung_up() const {
+    pollfd state{socket_.get(), 0, 0};
+    return ::poll(&state, 1, 0) > 0 && (state.revents & POLLHUP) != 0;
+  }
   /// Whether the server hangs up in time.
   [[nodiscard]] bool is_closed(double seconds) const {
     const Deadline deadline = Deadline::in(seconds);

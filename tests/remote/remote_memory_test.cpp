@@ -26,20 +26,17 @@ double seconds_of(const std::function<void()>& work) {
 
 class Transport : public ::testing::TestWithParam<const char*> {
  protected:
+  void SetUp() override {
+    if (GetParam() == std::string{"ucx"} && !UcxLender::is_built_in()) GTEST_SKIP() << "built without UCX";
+  }
   static std::unique_ptr<RemoteMemory> connect(const ServerProcess& server, double timeout_s = 5) {
     return server.connect(timeout_s, GetParam());
   }
 };
 
-std::vector<const char*> transports() {
-  std::vector<const char*> all{"mapped"};
-  if (UcxLender::is_built_in()) all.push_back("ucx");
-  return all;
-}
-
 }  // namespace
 
-INSTANTIATE_TEST_SUITE_P(Remote, Transport, ::testing::ValuesIn(transports()),
+INSTANTIATE_TEST_SUITE_P(Remote, Transport, ::testing::Values("mapped", "ucx"),
                          [](const auto& info) { return std::string{info.param}; });
 
 TEST_P(Transport, what_one_client_puts_another_gets) {
@@ -123,6 +120,18 @@ TEST_P(Transport, a_server_that_stops_is_given_up_in_time) {
   EXPECT_FALSE(connect_remote_memory(options).ok());
 }
 
+TEST_P(Transport, a_server_whose_clients_are_idle_sleeps) {
+  ServerProcess server{{.size = 64 * mib}};
+  auto memory = connect(server);
+  ASSERT_TRUE(memory);
+  auto region = memory->allocate(named(1), mib).value();
+  const auto data = pattern(mib, 1);
+  ASSERT_TRUE(region->put(0, data.data(), data.size()).ok() && memory->flush().ok());
+  const double before = processor_seconds(server.process().pid());
+  std::this_thread::sleep_for(std::chrono::milliseconds{500});
+  EXPECT_LT(processor_seconds(server.process().pid()) - before, 0.1);
+}
+
 TEST_P(Transport, what_a_killed_client_had_is_given_back) {
   ServerProcess server{{.size = 64 * mib}};
   auto witness = connect(server);
@@ -143,6 +152,28 @@ TEST_P(Transport, what_a_killed_client_had_is_given_back) {
     ASSERT_TRUE(soon([&] { return server.report().used == 0; }));
   }
   EXPECT_TRUE(soon([&] { return server.descriptors() == base; })) << server.descriptors() << " not " << base;
+}
+
+TEST(RemoteMemory, over_tcp_goes_through_ucx) {
+  if (!UcxLender::is_built_in()) GTEST_SKIP() << "built without UCX";
+  ScratchDirectory directory;
+  const std::string secret = directory / "secret";
+  ServerProcess server{{.size = 8 * mib, .listen = "tcp:127.0.0.1:0", .secret = secret}};
+  RemoteOptions options;
+  options.contact = server.contact();
+  EXPECT_EQ(connect_remote_memory(options).status().code(), Code::access);
+  options.secret = secret;
+  options.transport = "mapped";
+  EXPECT_EQ(connect_remote_memory(options).status().code(), Code::unsupported);
+  options.transport = "auto";
+  auto memory = connect_remote_memory(options).value();
+  auto region = memory->allocate(named(1), mib).value();
+  EXPECT_EQ(region->mapped(), nullptr);
+  const auto data = pattern(mib, 9);
+  ASSERT_TRUE(region->put(0, data.data(), mib).ok() && memory->flush().ok());
+  std::vector<std::byte> got(mib);
+  ASSERT_TRUE(region->get(0, got.data(), mib).ok() && memory->flush().ok());
+  EXPECT_EQ(got, data);
 }
 
 TEST(RemoteMemory, quota_and_size_are_kept) {

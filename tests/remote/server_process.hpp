@@ -6,11 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <chrono>
-#include <thread>
+#include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <string>
+#include <thread>
 
 #include "net/connection.hpp"
 #include "remote/memory_server.hpp"
@@ -76,6 +77,15 @@ inline bool soon(const std::function<bool()>& condition, double seconds = 10) {
   return true;
 }
 
+inline double processor_seconds(pid_t pid) {
+  std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
+  std::string word;
+  for (int i = 1; i <= 13; ++i) file >> word;
+  double user = 0, system = 0;
+  file >> user >> system;
+  return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
 inline RegionName named(std::uint64_t serial, std::uint64_t rank = 0) { return {{0x1234, 0x5678}, serial, rank}; }
 inline constexpr std::uint64_t mib = 1U << 20;
 
@@ -84,7 +94,8 @@ inline MemoryServer* serving = nullptr;
 /// A memory server in a process of its own, listening when the constructor is over.
 class ServerProcess {
  public:
-  explicit ServerProcess(MemoryServerOptions options, const std::function<void()>& prepare = [] {})
+  explicit ServerProcess(
+      MemoryServerOptions options, const std::function<void()>& prepare = [] {})
       : contact_{options.contact.empty() ? directory_ / "contact" : options.contact}, child_{[&] {
           prepare();
           ::close(ready_[0]);
@@ -110,7 +121,8 @@ class ServerProcess {
   [[nodiscard]] const ScratchDirectory& directory() const { return directory_; }
   Child& process() { return child_; }
   [[nodiscard]] Contact contact_value() const { return read_contact(contact_).value(); }
-  [[nodiscard]] std::unique_ptr<RemoteMemory> connect(double timeout_s = 5, const std::string& transport = "auto") const {
+  [[nodiscard]] std::unique_ptr<RemoteMemory> connect(double timeout_s = 5,
+                                                      const std::string& transport = "auto") const {
     RemoteOptions options;
     options.contact = contact_;
     options.timeout_s = timeout_s;

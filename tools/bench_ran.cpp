@@ -3,6 +3,7 @@
 #include <memory>
 #include <random>
 
+#include "baseline.hpp"
 #include "bench_common.hpp"
 #include "bench_job.hpp"
 #include "commands.hpp"

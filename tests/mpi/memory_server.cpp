@@ -13,6 +13,7 @@ int main(int, char** arguments) {
   weir::MemoryServerOptions options;
   options.size = std::strtoull(arguments[1], nullptr, 10);
   options.contact = arguments[2];
+  options.listen = "unix:" + options.contact + ".socket";
   auto server = weir::MemoryServer::make(options);
   if (!server) return std::fprintf(stderr, "%s\n", server.status().message().c_str()), 1;
   serving = server->get();

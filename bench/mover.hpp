@@ -32,6 +32,8 @@ class Mover {
   virtual void prepare(const Scene& scene, Operation operation, StepKind step) = 0;
   /// While it runs: opens or creates, moves everything, closes.
   virtual void move(const Scene& scene, Operation operation) = 0;
+  /// After it has stopped: completes what `move` left under way.
+  virtual void settle() {}
 };
 
 /// One collective call a variable, through a file view where a variable has many pieces.

@@ -20,63 +20,74 @@ Settings with(Settings settings, const Settings& more) {
   return settings;
 }
 
+Settings without_servers(const Settings& settings) {
+  return with(settings, {{"memory.tier", ""}, {"remote.contact", ""}});
+}
+
 }  // namespace
 
 ThreeWays::ThreeWays(MPI_Comm communicator, const Workload& workload, const Request& request)
     : communicator_{communicator},
       request_{request},
       trial_{communicator, workload, request},
-      ways_{WeirMover{communicator, with(request.settings, {{"memory.tier", "remote"}}), "asynchronous"},
-            WeirMover{communicator,
-                      with(request.settings, {{"memory.tier", "remote"}, {"remote.synchronous", "yes"}}),
-                      "synchronous"},
-            WeirMover{communicator, with(request.settings, {{"memory.tier", ""}, {"remote.contact", ""}}), "two-phase"}} {}
+      asynchronous_{communicator, with(request.settings, {{"memory.tier", "remote"}}), "asynchronous"},
+      synchronous_{communicator, with(request.settings, {{"memory.tier", "remote"}, {"remote.synchronous", "yes"}}),
+                   "synchronous"},
+      two_phase_{communicator, without_servers(request.settings), "two-phase"},
+      absorbed_{communicator, with(request.settings, {{"memory.tier", "remote"}, {"storage.durability", "durable"}}),
+                "absorbed", WeirMover::Ends::absorbed},
+      durable_{communicator, with(without_servers(request.settings), {{"storage.durability", "durable"}}),
+               "two-phase, durable"} {}
 
-Measurement ThreeWays::measure(Operation operation, const Progress& progress) {
+Measurement ThreeWays::measure(Operation operation, const Ways& ways, const Progress& progress) {
   constexpr int warm_ups = 1, least_blocks = 3;
   Measurement result;
   result.operation = name(operation);
   result.step = name(StepKind::repeated);
-  result.formulation = "two-phase";
+  result.formulation = ways.back()->name();
   result.warm_ups = warm_ups;
   std::mt19937_64 random{request_.seed};
-  std::array<std::vector<double>, 3> times;
+  std::vector<std::vector<double>> times(ways.size());
   std::vector<double> shares;
   const double start = now();
-  const double budget_s = request_.budget_s / static_cast<double>(request_.operations.size());
+  const double budget_s = request_.budget_s / static_cast<double>(request_.operations.size() + 1);
   for (int block = 0; block < request_.pairs + warm_ups; ++block) {
     const double used = broadcast(communicator_, now() - start);
     if (block >= least_blocks + warm_ups && used / block * (block + 1) > budget_s) break;
     progress(static_cast<double>(block) / (request_.pairs + warm_ups));
-    std::array<std::size_t, 3> order{0, 1, 2};
+    std::vector<std::size_t> order(ways.size());
+    std::iota(order.begin(), order.end(), 0U);
     std::ranges::shuffle(order, random);
     for (const std::size_t way : order) {
-      const auto [seconds, problem] = trial_.run(ways_[way], operation, StepKind::repeated);
-      if (!problem.empty()) result.problems.push_back(fmt::format("{}: {}", ways_[way].name(), problem));
+      const auto [seconds, problem] = trial_.run(*ways[way], operation, StepKind::repeated);
+      if (!problem.empty()) result.problems.push_back(fmt::format("{}: {}", ways[way]->name(), problem));
       if (block < warm_ups) continue;
       times[way].push_back(seconds);
       if (way > 0) continue;
-      const Report report = ways_[0].report();
+      const Report report = ways[0]->report();
       if (report.bytes > 0 && report.remote_bytes == 0) result.problems.push_back("it did not go through remote memory");
       double least_s = report.wait_s;
       MPI_Allreduce(MPI_IN_PLACE, &least_s, 1, MPI_DOUBLE, MPI_MIN, communicator_);
       shares.push_back(least_s / seconds);
     }
   }
-  result.weir_s = times[0];
-  result.baseline_s = times[2];
-  for (std::size_t way = 1; way < ways_.size(); ++way) result.formulations_s[ways_[way].name()] = times[way];
+  result.weir_s = times.front();
+  result.baseline_s = times.back();
+  for (std::size_t way = 1; way < ways.size(); ++way) result.formulations_s[ways[way]->name()] = times[way];
   result.waiting_share = median(shares);
   return result;
 }
 
 std::vector<Measurement> ThreeWays::run(const Progress& progress) {
   std::vector<Measurement> all;
-  for (const std::string& operation : request_.operations) {
-    const auto so_far = static_cast<double>(all.size()), total = static_cast<double>(request_.operations.size());
-    all.push_back(measure(operation == "write" ? Operation::write : Operation::read,
-                          [&](double part) { progress((so_far + part) / total); }));
-  }
+  const auto next = [&](Operation operation, const Ways& ways) {
+    const auto so_far = static_cast<double>(all.size()), total = static_cast<double>(request_.operations.size() + 1);
+    all.push_back(measure(operation, ways, [&](double part) { progress((so_far + part) / total); }));
+  };
+  for (const std::string& operation : request_.operations)
+    next(operation == "write" ? Operation::write : Operation::read, {&asynchronous_, &synchronous_, &two_phase_});
+  next(Operation::write, {&absorbed_, &durable_});
+  all.back().operation = "absorb";
   return all;
 }
 

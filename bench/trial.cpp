@@ -48,6 +48,7 @@ Trial::Outcome Trial::run(Mover& mover, Operation operation, StepKind step) {
   mover.prepare(scene_, operation, step);
   lay_out(operation);
   const double seconds = stopwatch_.time([&] { mover.move(scene_, operation); });
+  mover.settle();
   return {seconds, operation == Operation::write ? check_contents(communicator_, scene_.path, file_bytes_, seed_)
                                                  : first_of(communicator_, buffers_.check(contents_))};
 }

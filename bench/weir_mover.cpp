@@ -2,8 +2,8 @@
 
 namespace weir::bench {
 
-WeirMover::WeirMover(MPI_Comm communicator, Settings settings, std::string name)
-    : communicator_{communicator}, settings_{std::move(settings)}, name_{std::move(name)} {}
+WeirMover::WeirMover(MPI_Comm communicator, Settings settings, std::string name, Ends ends)
+    : communicator_{communicator}, settings_{std::move(settings)}, name_{std::move(name)}, ends_{ends} {}
 
 void WeirMover::prepare(const Scene& scene, Operation operation, StepKind step) {
   if (step == StepKind::repeated && plan_ && planned_for_ == operation) return;
@@ -13,6 +13,7 @@ void WeirMover::prepare(const Scene& scene, Operation operation, StepKind step) 
   context_ = Context::make(communicator_, settings_).value();
   if (step == StepKind::first) return;
   move(scene, operation);
+  settle();
   plan_ = last_->plan();
   planned_for_ = operation;
 }
@@ -36,8 +37,18 @@ void WeirMover::move(const Scene& scene, Operation operation) {
                                    : step.read(variable, buffers.data(v), buffers.bytes(v)))
         .value();
   }
-  file.close(step).value();
+  if (operation == Operation::write && ends_ == Ends::absorbed) {
+    step.absorb().value();
+    absorbing_ = std::move(file);
+  } else {
+    file.close(step).value();
+  }
   last_ = std::move(step);
+}
+
+void WeirMover::settle() {
+  if (absorbing_) absorbing_->close().value();
+  absorbing_.reset();
 }
 
 }  // namespace weir::bench

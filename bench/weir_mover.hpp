@@ -10,11 +10,14 @@ namespace weir::bench {
 /// Weir itself. A first step has a context that has not seen the pattern; a repeated one the plan of an earlier step.
 class WeirMover : public Mover {
  public:
-  WeirMover(MPI_Comm communicator, Settings settings, std::string name = "weir");
+  /// What ends a write while the clock runs: the file is closed, or memory servers have absorbed the data.
+  enum class Ends : std::uint8_t { closed, absorbed };
+  WeirMover(MPI_Comm communicator, Settings settings, std::string name = "weir", Ends ends = Ends::closed);
 
   [[nodiscard]] std::string name() const override { return name_; }
   void prepare(const Scene& scene, Operation operation, StepKind step) override;
   void move(const Scene& scene, Operation operation) override;
+  void settle() override;
 
   /// Of the last move, on this rank.
   [[nodiscard]] Report report() const { return last_->report(); }
@@ -25,10 +28,12 @@ class WeirMover : public Mover {
   MPI_Comm communicator_;
   Settings settings_;
   std::string name_;
+  Ends ends_;
   std::optional<Context> context_;
   std::optional<Plan> plan_;  ///< of `planned_for`; none: the next move declares
   Operation planned_for_ = Operation::write;
   std::optional<Step> last_;
+  std::optional<File> absorbing_;  ///< of `last_`
 };
 
 }  // namespace weir::bench

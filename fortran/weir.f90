@@ -57,7 +57,7 @@ module weir
   !> What a step did, on this rank; as weir::Report.
   type, bind(C), public :: weir_step_report
     integer(c_int64_t) :: bytes = 0, stored_bytes = 0, stored_while_aggregating = 0, buffer_bytes = 0
-    integer(c_int64_t) :: list_bytes = 0, storage_calls = 0, messages = 0
+    integer(c_int64_t) :: list_bytes = 0, remote_bytes = 0, storage_calls = 0, messages = 0
     real(c_double) :: plan_s = 0, copy_s = 0, storage_s = 0, wait_s = 0
   end type
 

@@ -65,6 +65,7 @@ typedef struct weir_step_report {
   uint64_t stored_while_aggregating;
   uint64_t buffer_bytes;
   uint64_t list_bytes;
+  uint64_t remote_bytes;
   uint64_t storage_calls;
   uint64_t messages;
   double plan_s;

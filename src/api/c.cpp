@@ -387,6 +387,7 @@ int weir_report(const weir_step* step, weir_step_report* report) {
                .stored_while_aggregating = from.stored_while_aggregating,
                .buffer_bytes = from.buffer_bytes,
                .list_bytes = from.list_bytes,
+               .remote_bytes = from.remote_bytes,
                .storage_calls = from.storage_calls,
                .messages = from.messages,
                .plan_s = from.plan_s,

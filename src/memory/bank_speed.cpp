@@ -12,10 +12,10 @@ namespace weir {
 namespace {
 
 constexpr std::uint64_t mib = 1 << 20;
-constexpr std::uint64_t line = 64;
+constexpr std::uint64_t cache_line = 64;
 constexpr int most_repetitions = 15;
 
-/// One cycle through all lines in random order (Sattolo), so that the next address is known only when a line has
+/// One cycle through all lines in random order (Sattolo), so that the next address is known only when a cache_line has
 /// arrived.
 void make_chain(std::byte* data, std::uint64_t lines) {
   std::vector<std::uint32_t> next(lines);
@@ -23,13 +23,13 @@ void make_chain(std::byte* data, std::uint64_t lines) {
   std::mt19937 random{1};
   for (std::size_t k = lines - 1; k > 0; --k)
     std::swap(next[k], next[std::uniform_int_distribution<std::size_t>{0, k - 1}(random)]);
-  for (std::size_t k = 0; k < lines; ++k) std::memcpy(data + k * line, &next[k], sizeof next[k]);
+  for (std::size_t k = 0; k < lines; ++k) std::memcpy(data + k * cache_line, &next[k], sizeof next[k]);
 }
 
 double seconds_a_hop(const std::byte* data, std::uint32_t& at) {
   constexpr int hops = 20'000;
   const Stopwatch watch;
-  for (int k = 0; k < hops; ++k) std::memcpy(&at, data + at * line, sizeof at);
+  for (int k = 0; k < hops; ++k) std::memcpy(&at, data + at * cache_line, sizeof at);
   // The compiler must believe that somebody looks at the end.
   asm volatile("" : "+r"(at));
   return watch.seconds() / hops;
@@ -64,7 +64,7 @@ Result<BankSpeed> measure_bank(MemoryBank& bank, std::uint64_t buffer, double se
   std::memcpy(inside->data(), outside->data(), buffer);
   repeat(seconds / 3, most_repetitions, [&] { return copied(inside->data(), outside->data(), buffer); }, speed.write);
   repeat(seconds / 3, most_repetitions, [&] { return copied(outside->data(), inside->data(), buffer); }, speed.read);
-  make_chain(inside->data(), std::min(buffer, 64 * mib) / line);
+  make_chain(inside->data(), std::min(buffer, 64 * mib) / cache_line);
   std::uint32_t at = 0;
   repeat(seconds / 3, most_repetitions, [&] { return seconds_a_hop(inside->data(), at); }, speed.latency);
   return speed;

@@ -15,7 +15,7 @@ constexpr std::uint64_t mib = 1 << 20;
 constexpr std::uint64_t cache_line = 64;
 constexpr int most_repetitions = 15;
 
-/// One cycle through all lines in random order (Sattolo), so that the next address is known only when a cache_line has
+/// One cycle through all lines in random order (Sattolo), so that the next address is known only when a line has
 /// arrived.
 void make_chain(std::byte* data, std::uint64_t lines) {
   std::vector<std::uint32_t> next(lines);

@@ -7,17 +7,14 @@
 #include <random>
 
 #include "collective.hpp"
-#include "limits.hpp"
 #include "statistics.hpp"
 
 namespace weir::bench {
 
 namespace {
 
-Settings with(Settings settings, const Settings& more) {
-  settings["plan.mode"] = "aggregate";
-  for (const auto& [key, value] : more) settings[key] = value;
-  return settings;
+Settings with(const Settings& settings, const Settings& more) {
+  return merged(merged(settings, {{"plan.mode", "aggregate"}}), more);
 }
 
 Settings without_servers(const Settings& settings) {

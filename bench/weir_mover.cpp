@@ -2,6 +2,11 @@
 
 namespace weir::bench {
 
+Settings merged(Settings settings, const Settings& more) {
+  for (const auto& [key, value] : more) settings[key] = value;
+  return settings;
+}
+
 WeirMover::WeirMover(MPI_Comm communicator, Settings settings, std::string name, Ends ends)
     : communicator_{communicator}, settings_{std::move(settings)}, name_{std::move(name)}, ends_{ends} {}
 

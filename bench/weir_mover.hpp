@@ -7,6 +7,9 @@
 
 namespace weir::bench {
 
+/// `settings`, with `more` in place of those that are in both.
+Settings merged(Settings settings, const Settings& more);
+
 /// Weir itself. A first step has a context that has not seen the pattern; a repeated one the plan of an earlier step.
 class WeirMover : public Mover {
  public:

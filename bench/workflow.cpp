@@ -12,11 +12,6 @@ namespace weir::bench {
 
 namespace {
 
-Settings merged(Settings settings, const Settings& more) {
-  for (const auto& [key, value] : more) settings[key] = value;
-  return settings;
-}
-
 /// Whether a rank is one of `readers` that are spread over all.
 bool reads(int rank, int ranks, int readers) { return (rank + 1) * readers / ranks > rank * readers / ranks; }
 

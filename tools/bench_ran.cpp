@@ -80,7 +80,7 @@ std::string shown(const bench::Ratio& ratio) {
 struct Figure {
   explicit Figure(const std::string& first)
       : table{{first, "operation", "asynchronous", "synchronous", "two-phase", "sync / async", "two-phase / async",
-               "waiting"}},
+               "least waiting"}},
         absorbed{{first, "kept until absorbed", "until durable, in two phases", "ratio"}} {}
 
   [[nodiscard]] std::string text() const { return bench::aligned(table) + "\n" + bench::aligned(absorbed); }

@@ -131,10 +131,22 @@ bool ThreePhase::settle(Empty&& empty) noexcept {
   return true;
 }
 
+bool ThreePhase::settle_own(const std::vector<std::byte*>& memory) noexcept {
+  return settle([&](const Parcel& parcel, std::byte* packed) {
+    if (!writes()) copy_own(*parcel.edge, parcel.part, memory, packed);
+  });
+}
+
+bool ThreePhase::settle_window(std::byte* buffer) noexcept {
+  return settle([&](const Parcel& parcel, std::byte* packed) {
+    if (writes()) payload_in(pass_.layout(), *parcel.inbox, *parcel.edge, parcel.part, packed, buffer);
+  });
+}
+
 bool ThreePhase::send_own(const Edge& edge, const std::vector<std::byte*>& memory) noexcept {
   const std::uint64_t place = part_.places[&edge - part_.dump.route.edges.data()];
   for (; at_ < edge.bytes && !lost();) {
-    if (parcels_ == most_parcels && !settle([](const Parcel&, std::byte*) {})) return false;
+    if (parcels_ == most_parcels && !settle_own(memory)) return false;
     const Range part{at_, std::min(at_ + chunk, edge.bytes)};
     copy_own(edge, part, memory, landing(parcels_));
     lose(dump_->own->put(place + part.low, landing(parcels_), part.high - part.low));
@@ -147,8 +159,7 @@ bool ThreePhase::send_own(const Edge& edge, const std::vector<std::byte*>& memor
 bool ThreePhase::receive_own(const Edge& edge, const std::vector<std::byte*>& memory) noexcept {
   const std::uint64_t place = part_.places[&edge - part_.dump.route.edges.data()];
   for (; at_ < edge.bytes && !lost();) {
-    const auto empty = [&](const Parcel& parcel, std::byte* packed) { copy_own(*parcel.edge, parcel.part, memory, packed); };
-    if (parcels_ == most_parcels && !settle(empty)) return false;
+    if (parcels_ == most_parcels && !settle_own(memory)) return false;
     const Range part{at_, std::min(at_ + chunk, edge.bytes)};
     under_way_[parcels_] = {nullptr, &edge, part};
     lose(dump_->own->get(place + part.low, landing(parcels_), part.high - part.low));
@@ -175,10 +186,7 @@ bool ThreePhase::move_own(const std::vector<std::byte*>& memory) noexcept {
     ++next_;
     moved = true;
   }
-  if (parcels_ > 0)
-    settle([&](const Parcel& parcel, std::byte* packed) {
-      if (!writes()) copy_own(*parcel.edge, parcel.part, memory, packed);
-    });
+  (void)settle_own(memory);
   if (writes() && !flushed_ && own_done() && !lost() && dump_->own) {
     flushed_ = true;
     lose(servers().flush());
@@ -212,11 +220,8 @@ bool ThreePhase::carry_source(const Source& source, RemoteRegion& region, const 
     pass_.report.copy_s += now() - start;
     return true;
   }
-  const auto empty = [&](const Parcel& parcel, std::byte* packed) {
-    if (writes()) payload_in(layout, *parcel.inbox, *parcel.edge, parcel.part, packed, buffer);
-  };
   for (; at_ < edge.bytes && need_landings();) {
-    if (parcels_ == most_parcels && !settle(empty)) return false;
+    if (parcels_ == most_parcels && !settle_window(buffer)) return false;
     const Range part{at_, std::min(at_ + chunk, edge.bytes)};
     under_way_[parcels_] = {&source.inbox, &edge, part};
     std::byte* packed = landing(parcels_);
@@ -236,7 +241,7 @@ bool ThreePhase::carry(std::uint64_t window, std::byte* buffer) noexcept {
     carrying_ = window;
     source_ = 0;
     at_ = 0;
-    lose(dump_ ? servers().failure() : no_memory());
+    if (!lost()) lose(dump_ ? servers().failure() : no_memory());
   }
   const auto& domain = pass_.layout().domains[pass_.plan.domain->domain];
   for (; source_ < part_.sources.size() && !lost() && !pass_.failed(); ++source_, at_ = 0) {
@@ -250,10 +255,7 @@ bool ThreePhase::carry(std::uint64_t window, std::byte* buffer) noexcept {
     }
     if (!carry_source(source, *region, *edge, buffer)) return false;
   }
-  if (!settle([&](const Parcel& parcel, std::byte* packed) {
-        if (writes()) payload_in(pass_.layout(), *parcel.inbox, *parcel.edge, parcel.part, packed, buffer);
-      }))
-    return false;
+  if (!settle_window(buffer)) return false;
   carrying_ = ~std::uint64_t{0};
   ++carried_;
   if (!writes() && carried_ >= windows_of_round() && !lost()) lose(servers().flush());

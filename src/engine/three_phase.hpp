@@ -68,6 +68,9 @@ class ThreePhase final : public WindowCarrier {
   /// Has all parcels under way arrived? Then `empty(parcel, landing)` has been called for each, and there is none.
   template <class Empty>
   bool settle(Empty&& empty) noexcept;
+  /// The same for parcels of this rank's own dump, and of a window.
+  bool settle_own(const std::vector<std::byte*>& memory) noexcept;
+  bool settle_window(std::byte* buffer) noexcept;
   [[nodiscard]] std::byte* landing(std::size_t parcel) noexcept { return landings_.data() + parcel * chunk; }
   bool need_landings() noexcept;
   bool send_own(const Edge& edge, const std::vector<std::byte*>& memory) noexcept;

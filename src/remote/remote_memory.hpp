@@ -29,7 +29,7 @@ class RemoteRegion {
   /// The memory itself where the server is on this node and lends it so; null where only `put` and `get` reach it.
   [[nodiscard]] virtual std::byte* mapped() const noexcept = 0;
 
-  /// Start a transfer; `data` must stay until the memory's `pending` is 0, or it is lost.
+  /// Start a transfer; `data` must stay until the memory's `progress` returns 0.
   virtual Status put(std::uint64_t offset, const std::byte* data, std::uint64_t bytes) noexcept = 0;
   virtual Status get(std::uint64_t offset, std::byte* data, std::uint64_t bytes) noexcept = 0;
 };

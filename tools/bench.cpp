@@ -20,7 +20,7 @@
 namespace weir::tools {
 namespace {
 
-struct Options {
+struct BenchOptions {
   std::string workload;
   bench::Parameters parameters;
   std::string operation = "both";
@@ -52,7 +52,7 @@ std::vector<bench::Baseline> chosen_baselines(const std::vector<std::string>& na
   return chosen;
 }
 
-bench::Results run_all(const Options& options) {
+bench::Results run_all(const BenchOptions& options) {
   bench::Results results;
   results.workload = bench::make_workload(options.workload, options.parameters, options.ranks).value();
   Settings settings = bench_settings(options.settings, options.ranks, options.nodes);
@@ -96,13 +96,13 @@ bench::Results run_all(const Options& options) {
   return results;
 }
 
-void run(const Options& options) {
+void run_bench(const BenchOptions& options) {
   const bench::Results results = run_all(options);
   print_results(options.json, bench::table(results), bench::to_json(results));
   set_exit_code(results.right() ? 0 : 1);
 }
 
-void add_workload(CLI::App& command, const bench::WorkloadKind& kind, const std::shared_ptr<Options>& options) {
+void add_workload(CLI::App& command, const bench::WorkloadKind& kind, const std::shared_ptr<BenchOptions>& options) {
   CLI::App* workload = command.add_subcommand(kind.name, kind.meaning);
   for (const auto& parameter : kind.parameters) {
     workload
@@ -112,7 +112,7 @@ void add_workload(CLI::App& command, const bench::WorkloadKind& kind, const std:
             parameter.meaning)
         ->default_str(parameter.default_value);
   }
-  const std::string group = "Options of all workloads";
+  const std::string group = "BenchOptions of all workloads";
   const auto add = [&](const std::string& name, auto& value, const std::string& meaning) {
     return workload->add_option(name, value, meaning)->capture_default_str()->group(group);
   };
@@ -136,7 +136,7 @@ void add_workload(CLI::App& command, const bench::WorkloadKind& kind, const std:
   add("--mpirun", options->launcher, "another launcher with its arguments, without the number of ranks");
   workload->callback([options, name = kind.name] {
     options->workload = name;
-    telling_errors([&] { run(*options); });
+    telling_errors([&] { run_bench(*options); });
   });
 }
 
@@ -145,7 +145,7 @@ void add_workload(CLI::App& command, const bench::WorkloadKind& kind, const std:
 void add_bench(CLI::App& program) {
   CLI::App* command = program.add_subcommand("bench", "Weir side by side with MPI-IO and POSIX, verified; the cost of planning");
   command->require_subcommand(1);
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchOptions>();
   for (const bench::WorkloadKind& kind : bench::workload_table()) add_workload(*command, kind, options);
   add_bench_plan(*command);
   add_bench_placement(*command);

@@ -23,7 +23,7 @@ Assumptions Assumptions::with(std::string_view name, double value) const {
 const std::vector<Experiment>& experiments() {
   static const std::vector<Experiment> table{placement_mira(),     buffers_mira(),   hacc_mira(),
                                              hacc_theta(),         array_theta(),    tiers_theta(),
-                                             node_storage_theta(), psets_intrepid(), remote_memory_cooley()};
+                                             node_storage_theta(), psets_intrepid(), remote_memory_cooley(), library()};
   return table;
 }
 

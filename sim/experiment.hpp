@@ -79,6 +79,7 @@ Experiment tiers_theta();
 Experiment node_storage_theta();
 Experiment psets_intrepid();
 Experiment remote_memory_cooley();
+Experiment library();
 
 /// One run with another value of an assumption.
 struct Variation {

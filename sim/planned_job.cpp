@@ -69,9 +69,12 @@ PlannedJob plan_job(const Job& job, const PlanLimits& limits, const ElectionRule
   request.rules = rules;
   const std::vector<RankDeclaration> declarations = job.declarations(request.files);
   std::vector<Footprint> footprints;
-  for (const RankDeclaration& declaration : declarations)
+  std::vector<std::uint64_t> hashes;
+  for (const RankDeclaration& declaration : declarations) {
     footprints.push_back(Footprint::of(declaration, footprint_limit(job.ranks()), request.files));
-  planned.layout = plan_layout(footprints, {}, request).value();
+    hashes.push_back(declaration.hash());
+  }
+  planned.layout = plan_layout(footprints, hashes, request).value();
   if (job.nodes_a_partition > 0)
     elect_aggregators(planned.layout, footprints, planned.nodes, *job.machine, rules).value();
   planned.shares = WindowShares::of(declarations, planned.layout, planned.nodes);

@@ -1,31 +1,17 @@
 #include "simulate.hpp"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
-#include <filesystem>
 #include <iterator>
 #include <sstream>
 
-#include "child.hpp"
 #include "core/errors.hpp"
+#include "worker_process.hpp"
 
 namespace weir::sim {
 namespace {
-
-/// No simulation that is asked for here takes as long.
-constexpr double longest_silence_s = 900;
-
-std::string worker() {
-  if (!has_simulator())
-    throw Error{problem(Code::unsupported, "cannot simulate: this build is without SimGrid",
-                        "install SimGrid (libsimgrid-dev), then configure and build again")};
-  const auto beside = std::filesystem::read_symlink("/proc/self/exe").replace_filename("weir-sim-worker");
-  return std::filesystem::exists(beside) ? beside.string() : WEIR_SIM_WORKER;
-}
 
 /// Resources without a limit hold nobody up: the simulator does not see them.
 class Numbering {
@@ -84,28 +70,17 @@ std::string wire_text(const Schedule& schedule, const Numbering& numbering) {
 
 }  // namespace
 
-bool has_simulator() noexcept { return WEIR_HAVE_SIMGRID; }
-
 Outcome simulate(const Schedule& schedule) {
   const Numbering numbering{schedule};
-  bench::Child child{{worker()}};
-  std::signal(SIGPIPE, SIG_IGN);
-  child.give(wire_text(schedule, numbering));
-  std::string text;
-  for (auto got = bench::Child::Got::text; got == bench::Child::Got::text;) {
-    got = child.read(text, longest_silence_s);
-    if (got == bench::Child::Got::nothing) child.end();
-  }
-  const int status = child.wait();
+  std::istringstream words{run_worker("weir-sim-worker", {}, wire_text(schedule, numbering))};
   Outcome outcome;
-  std::istringstream words{text};
   for (double end = 0; outcome.ends_s.size() < schedule.steps().size() && words >> end;) outcome.ends_s.push_back(end);
   std::uint64_t bytes = 0;
   for (const int resource : numbering.used())
     if (words >> bytes) outcome.carried[resource] = bytes;
-  if (status != 0 || !words || std::ranges::count(outcome.ends_s, -1) > 0)
-    throw Error{problem(Code::internal, fmt::format("the simulator ended with status {} after {} of {} steps", status,
-                                                    outcome.ends_s.size(), schedule.steps().size()))};
+  if (!words || std::ranges::count(outcome.ends_s, -1) > 0)
+    throw Error{problem(Code::internal, fmt::format("the simulator ended after {} of {} steps", outcome.ends_s.size(),
+                                                    schedule.steps().size()))};
   for (const double end : outcome.ends_s) outcome.end_s = std::max(outcome.end_s, end);
   return outcome;
 }

@@ -14,7 +14,4 @@ struct Outcome {
 /// Carries a schedule out in SimGrid, in a process of its own. Fails by name in a build without SimGrid.
 Outcome simulate(const Schedule& schedule);
 
-/// Whether this build can.
-bool has_simulator() noexcept;
-
 }  // namespace weir::sim

@@ -1,7 +1,6 @@
 #include "engine/step.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cstring>
@@ -284,14 +283,14 @@ void Step::Impl::work_until(Done&& done) {
     }
     const double start = now();
     if (poll) {
-      sched_yield();
+      give_way();
     } else if (queue.front().get() == this && arrived()) {
       team.wait_for_result();
       go_on();
     } else if (storing()) {
       file_->get()->wait();
     } else if (queue.front()->arrived()) {
-      sched_yield();
+      give_way();
     } else if (!patience.poll()) {
       if (since == 0) since = clock_s();
       if (!team.deserted()) team.own_doorbell().sleep(heard);

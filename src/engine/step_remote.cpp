@@ -1,4 +1,3 @@
-#include <sched.h>
 
 #include "core/errors.hpp"
 #include "core/log.hpp"
@@ -77,7 +76,7 @@ void Step::Impl::carry_all() noexcept {
       if (aggregator_->storing())
         file_->get()->wait();
       else
-        sched_yield();
+        give_way();
     }
   background_done_.store(true);
 }

@@ -16,11 +16,13 @@ double clock_s() noexcept {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+void give_way() noexcept { sched_yield(); }
+
 bool Patience::poll() noexcept {
   const double now = clock_s();
   if (since_ == 0) since_ = now;
   if (now - since_ >= seconds_) return false;
-  sched_yield();
+  give_way();
   return true;
 }
 

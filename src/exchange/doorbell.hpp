@@ -10,6 +10,9 @@ namespace weir {
 void sleep_while_equal(std::atomic<std::uint32_t>& word, std::uint32_t seen) noexcept;
 void wake_all(std::atomic<std::uint32_t>& word) noexcept;
 
+/// Lets others have the core, in a loop that waits for what cannot wake it.
+void give_way() noexcept;
+
 /// Seconds of a clock that never goes back.
 double clock_s() noexcept;
 

@@ -1,7 +1,6 @@
 #include "exchange/team.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -235,7 +234,7 @@ void Team::wait_for_result() noexcept {
       sleep_while_equal(first.generation, generation_);
       first.sleepers.fetch_sub(1);
     } else if (reducing_) {
-      sched_yield();
+      give_way();
       continue;
     } else if (!first.node_complete.load()) {
       own_doorbell().sleep(heard);

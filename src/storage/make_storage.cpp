@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "core/errors.hpp"
 #include "storage/faulty_storage.hpp"
@@ -23,34 +24,40 @@ constexpr AsyncName async_names[] = {{"auto", Async::automatic}, {"plain", Async
 
 struct Kind {
   std::string_view name;
-  std::unique_ptr<StorageSystem> (*make)(Async async);
+  std::function<std::unique_ptr<StorageSystem>(Async)> make;
 };
 
-constexpr Kind kinds[] = {
-    {"posix",
-     [](Async async) -> std::unique_ptr<StorageSystem> { return std::make_unique<PosixStorageSystem>(async); }},
-    {"null", [](Async) -> std::unique_ptr<StorageSystem> { return std::make_unique<NullStorageSystem>(); }},
-    {"memory",
-     [](Async) -> std::unique_ptr<StorageSystem> {
-       // What one open of a file leaves in memory, the next one finds.
-       static const auto files = std::make_shared<MemoryStorageSystem::Files>();
-       return std::make_unique<MemoryStorageSystem>(files);
-     }},
-};
+std::vector<Kind>& kinds() {
+  static std::vector<Kind> all{
+      {"posix", [](Async async) { return std::make_unique<PosixStorageSystem>(async); }},
+      {"null", [](Async) { return std::make_unique<NullStorageSystem>(); }},
+      {"memory",
+       [](Async) {
+         // What one open of a file leaves in memory, the next one finds.
+         static const auto files = std::make_shared<MemoryStorageSystem::Files>();
+         return std::make_unique<MemoryStorageSystem>(files);
+       }},
+  };
+  return all;
+}
 
-template <class Row, std::size_t count>
-Status unknown_name(const char* what, std::string_view name, const Row (&table)[count]) {
+template <class Table>
+Status unknown_name(const char* what, std::string_view name, const Table& table) {
   std::string allowed;
-  for (const Row& row : table) allowed += fmt::format("{}{}", allowed.empty() ? "allowed are " : ", ", row.name);
+  for (const auto& row : table) allowed += fmt::format("{}{}", allowed.empty() ? "allowed are " : ", ", row.name);
   return problem(Code::settings, fmt::format("cannot use {} '{}': there is none of this name", what, name), allowed);
 }
 
 }  // namespace
 
+void replace_storage_kind(std::string_view kind, std::function<std::unique_ptr<StorageSystem>(Async)> make) {
+  std::ranges::find(kinds(), kind, &Kind::name)->make = std::move(make);
+}
+
 Result<std::unique_ptr<StorageSystem>> make_storage_system(std::string_view kind, std::string_view async,
                                                            std::string_view fault_rules, int rank) {
-  const auto* known_kind = std::ranges::find(kinds, kind, &Kind::name);
-  if (known_kind == std::end(kinds)) return unknown_name("storage kind", kind, kinds);
+  const auto known_kind = std::ranges::find(kinds(), kind, &Kind::name);
+  if (known_kind == kinds().end()) return unknown_name("storage kind", kind, kinds());
   const auto* known_async = std::ranges::find(async_names, async, &AsyncName::name);
   if (known_async == std::end(async_names)) return unknown_name("asynchronous way", async, async_names);
   if (known_async->async == Async::uring && !built_with_uring()) {

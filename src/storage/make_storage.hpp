@@ -1,11 +1,17 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
 #include "storage/storage.hpp"
 
 namespace weir {
+
+enum class Async;
+
+/// From now on files of this kind, of those below, live elsewhere: in a simulation.
+void replace_storage_kind(std::string_view kind, std::function<std::unique_ptr<StorageSystem>(Async)> make);
 
 /// The storage system that settings name.
 ///

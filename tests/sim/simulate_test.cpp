@@ -5,6 +5,7 @@
 #include "machine/stored.hpp"
 #include "planned_job.hpp"
 #include "timing.hpp"
+#include "worker_process.hpp"
 
 namespace weir::sim {
 namespace {

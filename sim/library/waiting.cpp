@@ -1,0 +1,42 @@
+#include "waiting.hpp"
+
+#include <unordered_map>
+
+#include "exchange/doorbell.hpp"
+
+// Takes the place of exchange/doorbell.cpp: ranks are actors of one process, of which one runs at a time, and time is
+// the simulation's.
+namespace weir {
+namespace {
+
+namespace s4u = simgrid::s4u;
+
+constexpr double poll_s = 2e-6;  // between two looks at what cannot wake
+
+/// Of a node: a word that its ranks share has another address in each.
+struct Sleepers {
+  s4u::MutexPtr mutex = s4u::Mutex::create();
+  s4u::ConditionVariablePtr change = s4u::ConditionVariable::create();
+};
+std::unordered_map<const s4u::Host*, Sleepers> sleepers;
+
+Sleepers& neighbours() { return sleepers.at(s4u::this_actor::get_host()); }
+
+}  // namespace
+
+void sim::prepare_waiting(const s4u::Host* node) { sleepers.try_emplace(node); }
+
+double clock_s() noexcept { return s4u::Engine::get_clock(); }
+
+void give_way() noexcept { s4u::this_actor::sleep_for(poll_s); }
+
+bool Patience::poll() noexcept { return false; }  // sleeping costs nothing here
+
+void sleep_while_equal(std::atomic<std::uint32_t>& word, std::uint32_t seen) noexcept {
+  std::unique_lock lock{*neighbours().mutex};
+  if (word.load() == seen) neighbours().change->wait_for(lock, 1.0);
+}
+
+void wake_all(std::atomic<std::uint32_t>&) noexcept { neighbours().change->notify_all(); }
+
+}  // namespace weir

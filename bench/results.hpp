@@ -28,6 +28,7 @@ struct Results {
   Request request;  ///< the last one made
   std::string mpi;
   std::string file_system;
+  double wire_bytes_per_s = 0;  ///< what the links to the storage carry, where they are known
   std::vector<Entry> entries;
   std::vector<Failure> failures;
 
@@ -35,6 +36,8 @@ struct Results {
            const HostState& after);
   /// The job beside `baseline` has ended.
   void end_job(const std::string& baseline, double others_percent);
+  /// How long the links to the storage need for the file; 0 where they are not known.
+  [[nodiscard]] double wire_s() const;
   /// Every run moved the right bytes and every job was finished.
   [[nodiscard]] bool right() const;
 };

@@ -1,0 +1,17 @@
+#!/bin/sh
+# weak.sh WEIR NAME PROGRAM: files on a mount whose hosts cache pages that nobody keeps coherent.
+set -eu
+weir=$1
+name=$2
+program=$3
+. "$(dirname "$0")/common.sh"
+for mode in aggregate direct; do
+  WEIR_PLAN_MODE=$mode
+  export WEIR_PLAN_MODE
+  file=$box/weak/weak-$mode
+  job 16 "$program" write "$file" 1
+  job 16 "$program" read "$file" 1
+  job 16 "$program" turns "$file" 2    # seeds 2 to 5, in place, by one job
+  for host in c1 c6; do on $host "$program" check "$file" 5 16; done
+  on c3 "$program" check "$box/fs/weak-$mode" 5 16
+done

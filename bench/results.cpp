@@ -48,7 +48,7 @@ std::string limits_table(const Results& results) {
                      format_bytes(m.peak_memory_bytes), format_bytes(m.buffer_bytes), format_bytes(m.list_bytes),
                      fmt::format("{:.1f} to {:.1f}", entry.before.load, entry.after.load),
                      fmt::format("{:.1f} %", steal_percent(entry.before, entry.after)),
-                     fmt::format("{:.0f} %", entry.others_percent)});
+                     wire ? "-" : fmt::format("{:.0f} %", entry.others_percent)});
     if (wire)
       lines.back().insert(lines.back().begin() + 3, {format_seconds(results.wire_s()), percent_of(results.wire_s(), entry)});
   }
@@ -136,7 +136,7 @@ void Results::add(const std::string& baseline, const Measurement& measurement, c
 
 void Results::end_job(const std::string& baseline, double others_percent) {
   for (Entry& entry : entries)
-    if (entry.baseline == baseline) entry.others_percent = others_percent;
+    if (entry.baseline == baseline) entry.others_percent = wire_bytes_per_s > 0 ? 0 : others_percent;
 }
 
 double Results::wire_s() const {

@@ -34,7 +34,7 @@ struct Results {
 
   void add(const std::string& baseline, const Measurement& measurement, const HostState& before,
            const HostState& after);
-  /// The job beside `baseline` has ended.
+  /// The job beside `baseline` has ended. In a box nobody knows what others used, as its hosts are no children of ours.
   void end_job(const std::string& baseline, double others_percent);
   /// How long the links to the storage need for the file; 0 where they are not known.
   [[nodiscard]] double wire_s() const;

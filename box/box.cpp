@@ -31,19 +31,25 @@ void check_programs(const Order& order) {
                         "install the packages, which packaging/setup.sh does, or choose --storage none")};
 }
 
+/// Rates are as they were set; what a call or a message takes besides is of the right size on a machine with few cores.
 Machine machine_of(const State& state) {
   Machine machine = state.cluster().machine();
   const auto storage = static_cast<double>(state.cluster().names(Role::storage).size());
   if (state.order().storage == "cephfs") {
-    const Bandwidth all{storage * state.cluster().rate().bytes_per_s, Origin::configured,
-                        "box: the links of all storage hosts"};
-    machine.storage = {"cephfs", state.file_system(), all, all, {}, {}, {}, {}};
-    machine.storage.stripe = {static_cast<double>(state.order().stripe), Origin::configured, "box"};
+    FileSystem& ceph = machine.storage;
+    ceph.kind = "cephfs";
+    ceph.path = state.file_system();
+    ceph.read = ceph.write = {storage * state.cluster().rate().bytes_per_s, Origin::configured,
+                              "box: the links of all storage hosts"};
+    ceph.latency = {2e-3, Origin::assumed, "a call of CephFS in a box"};
+    ceph.stripe = {static_cast<double>(state.order().stripe), Origin::configured, "box"};
   }
   Bank memory;
   memory.name = memory.kind = "dram";
   const double bytes = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   memory.capacity = {std::floor(bytes / machine.nodes()), Origin::system, "one of the hosts that share it"};
+  memory.latency = {100e-9, Origin::assumed, "usual for dram"};
+  memory.read = memory.write = {5e9, Origin::assumed, "usual for a core"};
   machine.banks.push_back(memory);
   return machine;
 }

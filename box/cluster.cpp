@@ -125,7 +125,8 @@ Cluster Cluster::make(const Shape& shape) {
 
   Machine& machine = cluster.machine_;
   const Bandwidth wire{shape.rate.bytes_per_s, Origin::configured, "box"};
-  const LinkClass link{"link", wire, {}}, own{"node", {}, {}};
+  const Latency hop{50e-6, Origin::assumed, "a hop between namespaces"};
+  const LinkClass link{"link", wire, hop}, own{"node", {}, {}};
   machine.name = kind + " in a box";
   machine.about =
       fmt::format("{} compute and {} storage hosts on one machine, {} links", compute, storage, shape.rate.text);

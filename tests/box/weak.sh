@@ -5,6 +5,7 @@ weir=$1
 name=$2
 program=$3
 . "$(dirname "$0")/common.sh"
+job 8 "$program" stale "$box/weak/stale" 1  # it is weak indeed
 for mode in aggregate direct; do
   WEIR_PLAN_MODE=$mode
   export WEIR_PLAN_MODE

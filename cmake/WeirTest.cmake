@@ -27,7 +27,7 @@ else()
   set(weir_mpi_flags)
   set(weir_most_ranks 4)
   set(weir_most_fault_ranks 2)
-  list(APPEND weir_test_environment RANDOM_CASES=40)
+  list(APPEND weir_test_environment RANDOM_CASES=40 FAULT_STRIDE=4)
 endif()
 
 # Tests that are found when ctest starts cannot be given more than one variable each, so ctest itself has them.
@@ -54,7 +54,7 @@ function(weir_mpi_run name)
     add_test(NAME ${name}.${ranks}ranks
       COMMAND ${run_UNDER} ${MPIEXEC_EXECUTABLE} ${weir_mpi_flags} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${run_COMMAND})
     set_tests_properties(${name}.${ranks}ranks PROPERTIES
-      PROCESSORS 2 TIMEOUT ${WEIR_TEST_SECONDS} ENVIRONMENT "${weir_test_environment}")
+      PROCESSORS ${ranks} TIMEOUT ${WEIR_TEST_SECONDS} ENVIRONMENT "${weir_test_environment}")
   endforeach()
 endfunction()
 
@@ -74,6 +74,13 @@ function(weir_test_program name)
   target_link_libraries(${name} PRIVATE weir_internal GTest::gtest)
 endfunction()
 
+# What results are compared with: byte after byte, and therefore optimised.
+add_library(weir_test_reference STATIC ${PROJECT_SOURCE_DIR}/tests/bytes.cpp
+  ${PROJECT_SOURCE_DIR}/tests/mpi/random_declaration.cpp)
+target_compile_options(weir_test_reference PRIVATE -Wall -Wextra -O2 -g1)
+target_include_directories(weir_test_reference PUBLIC ${PROJECT_SOURCE_DIR}/tests)
+target_link_libraries(weir_test_reference PUBLIC weir_internal)
+
 # weir_test(name sources...): a GoogleTest program without MPI, each case a ctest entry.
 function(weir_test name)
   weir_test_program(${name}_tests ${ARGN})
@@ -86,6 +93,6 @@ endfunction()
 # numbers of ranks.
 function(weir_mpi_test folder name)
   weir_test_program(${folder}_${name}_test ${folder}/${name}_test.cpp)
-  target_link_libraries(${folder}_${name}_test PRIVATE weir_mpi_main)
+  target_link_libraries(${folder}_${name}_test PRIVATE weir_mpi_main weir_test_reference)
   weir_mpi_run(${folder}.${name} ${ARGN} COMMAND $<TARGET_FILE:${folder}_${name}_test>)
 endfunction()

@@ -11,12 +11,12 @@ namespace weir::interpose {
 
 namespace {
 
-std::mutex guard;
+std::mutex companies_guard;
 std::vector<std::shared_ptr<Company>> companies;
 
 /// Contexts must be gone when MPI ends. All ranks of a company have the same id, so nobody waits for two at once.
 int end_companies(MPI_Comm /*self*/, int /*key*/, void* /*value*/, void* /*extra*/) {
-  const std::lock_guard lock{guard};
+  const std::lock_guard lock{companies_guard};
   std::ranges::sort(companies, {}, &Company::id);
   for (const auto& company : companies) {
     if (company->taken) continue;  // a file was left open
@@ -52,7 +52,7 @@ std::shared_ptr<Company> Company::take(MPI_Comm communicator, std::uint64_t& fla
   end_companies_with_mpi();
   std::shared_ptr<Company> company;
   {
-    const std::lock_guard lock{guard};
+    const std::lock_guard lock{companies_guard};
     company = find_idle(communicator);
     if (company) company->taken = true;
   }
@@ -68,7 +68,7 @@ std::shared_ptr<Company> Company::take(MPI_Comm communicator, std::uint64_t& fla
   if (company->rank() == 0) company->id = std::uint64_t{std::random_device{}()} << 31 | std::random_device{}() >> 1 | 1;
   PMPI_Bcast(&company->id, 1, MPI_UINT64_T, 0, company->communicator);
   company->taken = true;
-  const std::lock_guard lock{guard};
+  const std::lock_guard lock{companies_guard};
   companies.push_back(company);
   return company;
 }

@@ -24,7 +24,7 @@
 namespace weir::tools {
 namespace {
 
-struct Options {
+struct BenchOptions {
   std::string workload;
   bench::Parameters parameters;
   std::string operation = "both";
@@ -67,7 +67,7 @@ std::vector<bench::Baseline> chosen_baselines(const std::vector<std::string>& na
   return chosen;
 }
 
-std::vector<std::string> job_command(const Options& options, const bench::Baseline& baseline, const box::State* box) {
+std::vector<std::string> job_command(const BenchOptions& options, const bench::Baseline& baseline, const box::State* box) {
   if (box != nullptr) {
     std::vector<std::string> words = baseline.flags;
     words.insert(words.end(), {"-n", std::to_string(options.ranks), worker_path()});
@@ -80,7 +80,7 @@ std::vector<std::string> job_command(const Options& options, const bench::Baseli
 }
 
 /// On the hosts of a box, or on this machine.
-bench::Results run_all(const Options& options, const box::State* box) {
+bench::Results run_all(const BenchOptions& options, const box::State* box) {
   bench::Results results;
   results.workload = bench::make_workload(options.workload, options.parameters, options.ranks).value();
   Settings settings = bench_settings(options.settings, options.ranks, options.nodes);
@@ -124,13 +124,13 @@ bench::Results run_all(const Options& options, const box::State* box) {
   return results;
 }
 
-void run(const Options& options, const box::State* box) {
+void run_bench(const BenchOptions& options, const box::State* box) {
   const bench::Results results = run_all(options, box);
   print_results(options.json, bench::table(results), bench::to_json(results));
   set_exit_code(results.right() ? 0 : 1);
 }
 
-void add_workload(CLI::App& command, const bench::WorkloadKind& kind, const std::shared_ptr<Options>& options) {
+void add_workload(CLI::App& command, const bench::WorkloadKind& kind, const std::shared_ptr<BenchOptions>& options) {
   CLI::App* workload = command.add_subcommand(kind.name, kind.meaning);
   for (const auto& parameter : kind.parameters) {
     workload
@@ -171,8 +171,8 @@ void add_workload(CLI::App& command, const bench::WorkloadKind& kind, const std:
   workload->callback([options, name = kind.name] {
     options->workload = name;
     telling_errors([&] {
-      if (options->box.box.empty()) return run(*options, nullptr);
-      in_box(options->box, [&](const box::State& state) { run(*options, &state); });
+      if (options->box.box.empty()) return run_bench(*options, nullptr);
+      in_box(options->box, [&](const box::State& state) { run_bench(*options, &state); });
     });
   });
 }
@@ -182,7 +182,7 @@ void add_workload(CLI::App& command, const bench::WorkloadKind& kind, const std:
 void add_bench(CLI::App& program) {
   CLI::App* command = program.add_subcommand("bench", "Weir side by side with MPI-IO and POSIX, verified; the cost of planning");
   command->require_subcommand(1);
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchOptions>();
   for (const bench::WorkloadKind& kind : bench::workload_table()) add_workload(*command, kind, options);
   add_bench_plan(*command);
   add_bench_placement(*command);

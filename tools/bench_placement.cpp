@@ -16,7 +16,7 @@
 namespace weir::tools {
 namespace {
 
-struct Options {
+struct PlacementBenchOptions {
   std::string machine = "mira";
   std::vector<int> nodes{1024, 2048, 4096, 8192};
   std::vector<int> aggregators{48, 96, 192, 384};
@@ -35,7 +35,7 @@ struct Cost {
 };
 
 /// As a rank would elect: the problem is there, memory counts what the election adds.
-Cost measure(const Machine& machine, const std::string& model, int nodes, int aggregators, const Options& options) {
+Cost measure(const Machine& machine, const std::string& model, int nodes, int aggregators, const PlacementBenchOptions& options) {
   std::mt19937_64 random{1};
   std::uniform_real_distribution<double> any{0, 2e6 * options.ranks_per_node};
   std::vector<double> bytes(static_cast<std::size_t>(nodes));
@@ -55,7 +55,7 @@ Cost measure(const Machine& machine, const std::string& model, int nodes, int ag
   return {model, nodes, aggregators, bench::median(times), memory.peak_growth()};
 }
 
-void run(const Options& options) {
+void run_placement_bench(const PlacementBenchOptions& options) {
   const Machine machine = find_machine(options.machine).value();
   std::vector<Cost> costs;
   for (const std::string& model : options.models)
@@ -85,7 +85,7 @@ void run(const Options& options) {
 
 void add_bench_placement(CLI::App& bench) {
   CLI::App* command = bench.add_subcommand("placement", "what it costs to elect aggregators; starts no job");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PlacementBenchOptions>();
   const auto add = [&](const std::string& name, auto& value, const std::string& meaning) {
     return command->add_option(name, value, meaning)->capture_default_str();
   };
@@ -105,7 +105,7 @@ void add_bench_placement(CLI::App& bench) {
   command->footer(R"(Examples:
   weir bench placement
   weir bench placement --machine theta --nodes 1024 --layout spread)");
-  command->callback([options] { telling_errors([&] { run(*options); }); });
+  command->callback([options] { telling_errors([&] { run_placement_bench(*options); }); });
 }
 
 }  // namespace weir::tools

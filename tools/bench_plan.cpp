@@ -9,7 +9,7 @@
 namespace weir::tools {
 namespace {
 
-struct Options {
+struct PlanBenchOptions {
   std::vector<std::uint64_t> pieces{10'000, 100'000, 1'000'000, 10'000'000};
   std::vector<std::string> patterns;
   int ranks = 16;
@@ -19,7 +19,7 @@ struct Options {
   std::vector<std::string> settings;
 };
 
-void run(const Options& options) {
+void run_plan_bench(const PlanBenchOptions& options) {
   bench::PlanningRequest request{.ranks = options.ranks,
                                  .nodes = std::min(options.nodes, options.ranks),
                                  .read = options.operation == "read",
@@ -48,7 +48,7 @@ void run(const Options& options) {
 
 void add_bench_plan(CLI::App& bench) {
   CLI::App* command = bench.add_subcommand("plan", "what planning costs, by the number of pieces; starts no job");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PlanBenchOptions>();
   std::vector<std::string> names;
   std::string meanings = "Patterns:\n";
   for (const bench::Pattern& pattern : bench::pattern_table()) {
@@ -74,7 +74,7 @@ void add_bench_plan(CLI::App& bench) {
 Examples:
   weir bench plan
   weir bench plan --pattern irregular --pieces 1000000 --nodes 4 --set plan.aggregators=16 --json -)");
-  command->callback([options] { telling_errors([&] { run(*options); }); });
+  command->callback([options] { telling_errors([&] { run_plan_bench(*options); }); });
 }
 
 }  // namespace weir::tools

@@ -77,8 +77,8 @@ std::string shown(const bench::Ratio& ratio) {
 }
 
 /// The lines of a figure, and the same for programs.
-struct Figure {
-  explicit Figure(const std::string& first)
+struct Curves {
+  explicit Curves(const std::string& first)
       : table{{first, "operation", "asynchronous", "synchronous", "two-phase", "sync / async", "two-phase / async",
                "least waiting"}},
         absorbed{{first, "kept until absorbed", "until durable, in two phases", "ratio"}} {}
@@ -123,8 +123,8 @@ void run_ran(const RanOptions& options) {
   const std::string worker = worker_path();
   const Progress progress;
   bench::Results results;
-  Figure by_chunk{"chunk"}, by_ranks{"ranks"};
-  const auto fill = [&](Figure& figure, const Point& point) {
+  Curves by_chunk{"chunk"}, by_ranks{"ranks"};
+  const auto fill = [&](Curves& figure, const Point& point) {
     if (bench::interrupted()) return;
     for (const bench::Measurement& m : measure(options, point, worker, progress, results)) figure.add(point, m);
   };

@@ -15,7 +15,7 @@
 namespace weir::tools {
 namespace {
 
-struct Options {
+struct WorkflowBenchOptions {
   std::string workload = "hacc";
   std::vector<std::string> parameters;
   int pairs = 15;
@@ -29,7 +29,7 @@ struct Options {
   std::string launcher;
 };
 
-void run(const Options& options) {
+void run_workflow_bench(const WorkflowBenchOptions& options) {
   if (options.readers > options.ranks || options.readers < options.nodes)
     throw Error{problem(
         Code::invalid,
@@ -76,7 +76,7 @@ void run(const Options& options) {
 void add_bench_workflow(CLI::App& bench) {
   CLI::App* command =
       bench.add_subcommand("workflow", "a file from job to job on storage of the nodes, beside the file system");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<WorkflowBenchOptions>();
   const auto add = [&](const std::string& name, auto& value, const std::string& meaning) {
     return command->add_option(name, value, meaning)->capture_default_str();
   };
@@ -99,7 +99,7 @@ void add_bench_workflow(CLI::App& bench) {
   command->footer(R"(Examples:
   weir bench workflow
   weir bench workflow --parameter particles=25000 --parameter layout=aos --node-dir /local/scratch)");
-  command->callback([options] { telling_errors([&] { run(*options); }); });
+  command->callback([options] { telling_errors([&] { run_workflow_bench(*options); }); });
 }
 
 }  // namespace weir::tools

@@ -20,7 +20,7 @@
 namespace weir::tools {
 namespace {
 
-struct Options {
+struct BoxOptions {
   box::Order order;
   std::string stripe = "256KiB";
   std::string name = "box";
@@ -29,7 +29,7 @@ struct Options {
   bool all = false, json = false;
 };
 
-void up(Options& options) {
+void box_up(BoxOptions& options) {
   const auto stripe = parse_bytes(options.stripe);
   constexpr std::uint64_t least = 64 << 10, object = 4 << 20;
   if (!stripe || *stripe < least || object % *stripe != 0)
@@ -51,7 +51,7 @@ void up(Options& options) {
   fmt::print("the machine is described in {}\n", state.description());
 }
 
-void down(const Options& options) {
+void box_down(const BoxOptions& options) {
   box::check_rights("take down a box");
   std::vector<std::string> names{options.name};
   if (options.all) names = box::State::names();
@@ -61,11 +61,11 @@ void down(const Options& options) {
   }
 }
 
-const char* condition(const box::State& state, const std::string& host) {
+const char* host_condition(const box::State& state, const std::string& host) {
   return state.host(host).alive() ? "up" : "down";
 }
 
-nlohmann::ordered_json status_json(const box::State& state) {
+nlohmann::ordered_json box_json(const box::State& state) {
   const box::Order& order = state.order();
   nlohmann::ordered_json json{{"name", order.name},
                               {"topology", order.topology},
@@ -86,7 +86,7 @@ nlohmann::ordered_json status_json(const box::State& state) {
   return json;
 }
 
-void print_status(const box::State& state) {
+void print_box(const box::State& state) {
   const box::Order& order = state.order();
   const box::Cluster& cluster = state.cluster();
   fmt::print("{}: {}, {} links{}\n", order.name, order.topology, order.rate,
@@ -99,7 +99,7 @@ void print_status(const box::State& state) {
       if (a == host.name) neighbours.push_back(b);
       if (b == host.name) neighbours.push_back(a);
     }
-    fmt::print("  {:<4} {:<5}", host.name, condition(state, host.name));
+    fmt::print("  {:<4} {:<5}", host.name, host_condition(state, host.name));
     if (host.is_in_network())
       fmt::print(" {:<14} links to {}\n", cluster.address(cluster.find(host.name)), fmt::join(neighbours, ", "));
     else
@@ -112,21 +112,21 @@ void print_status(const box::State& state) {
              state.launcher("mpich"));
 }
 
-void status(const Options& options) {
+void box_status(const BoxOptions& options) {
   auto json = nlohmann::ordered_json::array();
   for (const std::string& name : box::State::names()) {
     const box::State state = box::State::find(name);
     if (options.json)
-      json.push_back(status_json(state));
+      json.push_back(box_json(state));
     else
-      print_status(state);
+      print_box(state);
   }
   if (options.json) return fmt::print("{}\n", json.dump(2));
   if (box::State::names().empty()) fmt::print("no box is up\n");
 }
 
 /// What follows, without the first `skip` words and the -- before the program.
-std::vector<std::string> words_of(const CLI::App& command, std::ptrdiff_t skip) {
+std::vector<std::string> words_after(const CLI::App& command, std::ptrdiff_t skip) {
   std::vector<std::string> words = command.remaining();
   words.erase(words.begin(), words.begin() + std::min(skip, std::ssize(words)));
   if (const auto dashes = std::ranges::find(words, "--"); dashes != words.end()) words.erase(dashes);
@@ -136,8 +136,8 @@ std::vector<std::string> words_of(const CLI::App& command, std::ptrdiff_t skip) 
   return words;
 }
 
-void exec(const Options& options, const CLI::App& command) {
-  const auto words = words_of(command, 1);
+void box_exec(const BoxOptions& options, const CLI::App& command) {
+  const auto words = words_after(command, 1);
   const std::string host = command.remaining().front();
   box::check_rights("run anything in a box");
   const box::State state = box::State::find(options.name);
@@ -145,8 +145,8 @@ void exec(const Options& options, const CLI::App& command) {
   set_exit_code(box::run_on(state, host, words));
 }
 
-void run(const Options& options, const CLI::App& command) {
-  const auto words = words_of(command, 0);
+void box_run(const BoxOptions& options, const CLI::App& command) {
+  const auto words = words_after(command, 0);
   box::check_rights("run a job in a box");
   const box::State state = box::State::find(options.name);
   const auto launch = box::launch_command(state, options.mpi, words);
@@ -154,7 +154,7 @@ void run(const Options& options, const CLI::App& command) {
   box::become(launch);
 }
 
-void change_link(const Options& options) {
+void change_link(const BoxOptions& options) {
   box::check_rights("change a link");
   const box::State state = box::State::find(options.name);
   if (options.change == "up" || options.change == "down")
@@ -166,14 +166,14 @@ void change_link(const Options& options) {
   box::set_rate(state, options.host, options.other, *rate);
 }
 
-void change_host(const Options& options, const std::function<void(const box::State&)>& change) {
+void change_host(const BoxOptions& options, const std::function<void(const box::State&)>& change) {
   box::check_rights("change a host");
   const box::State state = box::State::find(options.name);
   (void)state.cluster().find(options.host);
   change(state);
 }
 
-constexpr const char* explanation =
+constexpr const char* box_explanation =
     R"(A box is a small cluster on one machine: hosts with networks, files, names and processes of their own, joined by links of
 a given rate, and CephFS on its storage hosts. It needs root. docs/box.md tells what of it is real.
 
@@ -190,7 +190,8 @@ Examples:
 
 Exit codes: 0 done, 1 it failed, 2 wrong use; of exec and run that of the command.)";
 
-CLI::App* add(CLI::App& group, const char* name, const char* meaning, const std::function<void(CLI::App&)>& work) {
+CLI::App* add_box_command(CLI::App& group, const char* name, const char* meaning,
+                          const std::function<void(CLI::App&)>& work) {
   CLI::App* command = group.add_subcommand(name, meaning);
   command->callback([command, work] { telling_errors([&] { work(*command); }); });
   return command;
@@ -202,15 +203,15 @@ void add_box(CLI::App& program) {
   CLI::App* group =
       program.add_subcommand("box", "a cluster in a box: hosts, links and CephFS on this machine, for tests");
   group->require_subcommand(1);
-  group->footer(explanation);
-  const auto options = std::make_shared<Options>();
+  group->footer(box_explanation);
+  const auto options = std::make_shared<BoxOptions>();
   const auto named = [&](CLI::App* command) {
     command->add_option("--box", options->name, "which one")->type_name("NAME")->capture_default_str();
     return command;
   };
 
   box::Order& order = options->order;
-  CLI::App* command = add(*group, "up", "makes a box", [options](CLI::App&) { up(*options); });
+  CLI::App* command = add_box_command(*group, "up", "makes a box", [options](CLI::App&) { box_up(*options); });
   command->add_option("name", order.name, "its name")->capture_default_str();
   command
       ->add_option("--topology", order.topology,
@@ -224,32 +225,33 @@ void add_box(CLI::App& program) {
       ->capture_default_str();
   command->add_flag("--weak", order.weak, "mounts CephFS a second time, with page caches that are not coherent");
 
-  command = add(*group, "down", "ends all of a box", [options](CLI::App&) { down(*options); });
+  command = add_box_command(*group, "down", "ends all of a box", [options](CLI::App&) { box_down(*options); });
   command->add_option("name", options->name, "its name")->capture_default_str();
   command->add_flag("--all", options->all, "all boxes of this machine");
 
-  command = add(*group, "status", "boxes, hosts and links", [options](CLI::App&) { status(*options); });
+  command = add_box_command(*group, "status", "boxes, hosts and links", [options](CLI::App&) { box_status(*options); });
   command->add_flag("--json", options->json, "as JSON");
 
-  command = named(add(*group, "exec", "runs a command on a host: HOST -- COMMAND ...",
-                      [options](CLI::App& self) { exec(*options, self); }));
+  command = named(add_box_command(*group, "exec", "runs a command on a host: HOST -- COMMAND ...",
+                                  [options](CLI::App& self) { box_exec(*options, self); }));
   command->prefix_command();
 
-  command = named(add(*group, "run", "starts an MPI job on the compute hosts; all that follows goes to the launcher",
-                      [options](CLI::App& self) { run(*options, self); }));
+  command = named(add_box_command(*group, "run",
+                                  "starts an MPI job on the compute hosts; all that follows goes to the launcher",
+                                  [options](CLI::App& self) { box_run(*options, self); }));
   command->add_option("--mpi", options->mpi, "whose launcher: openmpi or mpich")
       ->check(CLI::IsMember({"openmpi", "mpich"}))
       ->capture_default_str();
   command->prefix_command();
 
-  command = named(add(*group, "link", "changes a link", [options](CLI::App&) { change_link(*options); }));
+  command = named(add_box_command(*group, "link", "changes a link", [options](CLI::App&) { change_link(*options); }));
   command->add_option("host", options->host, "one end")->required();
   command->add_option("other", options->other, "the other end")->required();
   command->add_option("change", options->change, "up, down or a rate")->required();
 
   const auto host_command = [&](const char* name, const char* meaning,
                                 const std::function<void(const box::State&)>& change) {
-    named(add(*group, name, meaning, [options, change](CLI::App&) { change_host(*options, change); }))
+    named(add_box_command(*group, name, meaning, [options, change](CLI::App&) { change_host(*options, change); }))
         ->add_option("host", options->host, "which one")
         ->required();
   };

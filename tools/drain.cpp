@@ -15,7 +15,7 @@
 namespace weir::tools {
 namespace {
 
-struct Options {
+struct DrainOptions {
   std::vector<std::string> files;
   std::string node_directory;
   bool keep = false;
@@ -33,7 +33,7 @@ bool show_progress(const Drain& drain, const Progress& progress, const std::stri
 }
 
 /// What went wrong, already told by rank 0. Collective.
-Status drain_all(const Options& options) {
+Status drain_all(const DrainOptions& options) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   Settings settings{{"storage.tier", "node"}};
@@ -68,7 +68,7 @@ Status drain_all(const Options& options) {
 }  // namespace
 
 void add_drain(CLI::App& program) {
-  static Options options;
+  static DrainOptions options;
   CLI::App* command = program.add_subcommand("drain", "copies files from storage of the nodes to the file system");
   command->add_option("file", options.files, "as the program named it that wrote it, with storage.tier=node")
       ->required()

@@ -18,7 +18,7 @@
 namespace weir::tools {
 namespace {
 
-struct Options {
+struct MachineOptions {
   std::vector<std::string> words;
   std::string save;
   bool json = false;
@@ -52,7 +52,7 @@ Status list(bool json) {
   return {};
 }
 
-Status show(const Machine& machine, const Options& options, const std::string& more = {}) {
+Status show(const Machine& machine, const MachineOptions& options, const std::string& more = {}) {
   if (options.save != "-") {
     if (options.json)
       fmt::print("{}\n", machine_json(machine).dump(2));
@@ -62,7 +62,7 @@ Status show(const Machine& machine, const Options& options, const std::string& m
   return options.save.empty() ? Status{} : save(machine, options.save);
 }
 
-Status show(const Options& options) {
+Status show(const MachineOptions& options) {
   if (options.list) return list(options.json);
   if (!options.words.empty()) {
     Result<Machine> machine = find_machine(fmt::format("{}", fmt::join(options.words, " ")));
@@ -104,7 +104,7 @@ Exit codes: 0 done, 1 a file cannot be read or written, 2 wrong use or a descrip
 }  // namespace
 
 void add_machine(CLI::App& program) {
-  static Options options;
+  static MachineOptions options;
   CLI::App* command =
       program.add_subcommand("machine", "a machine as Weir sees it: network, ways out, memory, storage");
   auto* words = command->add_option("machine", options.words,

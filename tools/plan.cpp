@@ -18,7 +18,7 @@
 namespace weir::tools {
 namespace {
 
-struct Options {
+struct PlanOptions {
   std::string machine;
   std::string model = "weir";
   std::string workload;
@@ -53,7 +53,7 @@ double bytes_of(const std::string& text, const std::string& option) {
 }
 
 /// `--capacity hbm=32MB`: a machine that is the same but for the size of some banks.
-void change_capacities(Machine& machine, const Options& options) {
+void change_capacities(Machine& machine, const PlanOptions& options) {
   for (const auto& [name, size] : pairs_of(options.capacities, "--capacity")) {
     const auto bank = std::ranges::find(machine.banks, name, &Bank::name);
     if (bank == machine.banks.end())
@@ -63,7 +63,7 @@ void change_capacities(Machine& machine, const Options& options) {
   }
 }
 
-void set_conditions(PlacementProblem& problem, const Options& options) {
+void set_conditions(PlacementProblem& problem, const PlanOptions& options) {
   problem.bank = options.bank;
   problem.persistency = *parse_persistency(options.persistency);
   if (options.buffers > 0) problem.buffers = options.buffers;
@@ -71,7 +71,7 @@ void set_conditions(PlacementProblem& problem, const Options& options) {
 }
 
 /// The experiment that a stored machine is known for.
-void use_experiment(Case& made, const Options& options) {
+void use_experiment(Case& made, const PlanOptions& options) {
   if (!made.machine.experiment)
     throw Error{problem(Code::invalid, fmt::format("nothing is said about what {} shall move", made.machine.name),
                         "name a workload with --workload")};
@@ -93,7 +93,7 @@ void use_experiment(Case& made, const Options& options) {
 }
 
 /// A workload of the benchmark, laid out as the library would.
-void use_workload(Case& made, const Options& options) {
+void use_workload(Case& made, const PlanOptions& options) {
   const int nodes = made.problem.nodes();
   made.ranks_per_node = options.ranks_per_node > 0 ? options.ranks_per_node : made.machine.ranks_per_node;
   const int ranks = nodes * made.ranks_per_node;
@@ -125,7 +125,7 @@ void use_workload(Case& made, const Options& options) {
   made.about = fmt::format("{} {} of {} {}", workload.name, workload.variant, workload.size, workload.unit);
 }
 
-std::unique_ptr<Case> make_case(const Options& options) {
+std::unique_ptr<Case> make_case(const PlanOptions& options) {
   auto made = std::make_unique<Case>();
   made->machine = find_machine(options.machine).value();
   change_capacities(made->machine, options);
@@ -226,7 +226,7 @@ nlohmann::ordered_json json_of(const Case& made, const std::vector<Outcome>& out
   return json;
 }
 
-void run(const Options& options) {
+void run_plan(const PlanOptions& options) {
   const std::unique_ptr<Case> made = make_case(options);
   if (made->problem.traffic.empty())  // every rank for itself: there is nobody to elect
     return print_results(options.json, made->plan,
@@ -246,7 +246,7 @@ void run(const Options& options) {
 
 void add_plan(CLI::App& program) {
   CLI::App* command = program.add_subcommand("plan", "where a machine would aggregate, and why; needs no MPI job");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PlanOptions>();
   const auto add = [&](const std::string& name, auto& value, const std::string& meaning) {
     return command->add_option(name, value, meaning)->capture_default_str();
   };
@@ -279,7 +279,7 @@ Examples:
   weir plan --machine toy --model ma-tapioca --capacity hbm=32MB
   weir plan --machine mira-512 --compare
   weir plan --machine theta --nodes 1024 --ranks-per-node 16 --workload hacc --parameter particles=25000)");
-  command->callback([options] { telling_errors([&] { run(*options); }); });
+  command->callback([options] { telling_errors([&] { run_plan(*options); }); });
 }
 
 }  // namespace weir::tools

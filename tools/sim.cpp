@@ -11,7 +11,7 @@
 namespace weir::tools {
 namespace {
 
-struct Options {
+struct SimOptions {
   std::string name;
   bool list = false;
   bool sweep = false;
@@ -33,7 +33,7 @@ std::string listed() {
   return text;
 }
 
-void run(const Options& options) {
+void run_sim(const SimOptions& options) {
   if (options.list) return fmt::print("{}", listed());
   if (options.name.empty())
     throw Error{problem(Code::invalid, "no experiment is named", "`weir sim --list` lists them")};
@@ -49,7 +49,7 @@ void run(const Options& options) {
 
 void add_sim(CLI::App& program) {
   CLI::App* command = program.add_subcommand("sim", "a paper's experiment on its machine, simulated; needs no MPI job");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SimOptions>();
   command->add_option("NAME", options->name, "one of the experiments below");
   command->add_flag("--list", options->list, "the experiments");
   command->add_flag("--sweep", options->sweep, "again with every assumption halved and doubled: which claims survive");
@@ -62,7 +62,7 @@ Flows of Weir's own plan share links in SimGrid, a fluid model: times are relati
 Examples:
   weir sim placement-mira
   weir sim placement-mira --sweep --svg placement.svg --json placement.json)");
-  command->callback([options] { telling_errors([&] { run(*options); }); });
+  command->callback([options] { telling_errors([&] { run_sim(*options); }); });
 }
 
 }  // namespace weir::tools

@@ -1,3 +1,5 @@
+#include <fstream>
+
 #include "fault/mount_world.hpp"
 #include "limit.hpp"
 

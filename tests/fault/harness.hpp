@@ -11,11 +11,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
 
+#include "bytes.hpp"
 #include "mpi/world.hpp"
 
 namespace weir::testing {
@@ -39,29 +39,6 @@ class Watchdog {
   static inline char text_[512] = {};
 };
 
-using Bytes = std::vector<unsigned char>;
-
-/// What belongs at a place of the file; never 0, so that a hole is no match.
-inline unsigned char pattern(std::uint64_t seed, std::uint64_t offset) {
-  return static_cast<unsigned char>(1 + (offset * 131 + offset / 251 + seed * 17) % 255);
-}
-
-inline Bytes pattern_file(std::uint64_t seed, std::uint64_t size) {
-  Bytes bytes(size);
-  for (std::uint64_t i = 0; i < size; ++i) bytes[i] = pattern(seed, i);
-  return bytes;
-}
-
-inline Bytes contents(const std::string& path) {
-  std::ifstream in{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{in}, {}};
-}
-
-inline void put(const std::string& path, const Bytes& bytes) {
-  std::ofstream{path, std::ios::binary}.write(reinterpret_cast<const char*>(bytes.data()),
-                                              static_cast<std::streamsize>(bytes.size()));
-}
-
 inline std::size_t open_descriptors() {
   const auto all = std::filesystem::directory_iterator{"/proc/self/fd"};
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
@@ -81,7 +58,7 @@ struct Part {
     Bytes bytes;
     for (const Run& run : variables[variable])
       for (std::uint64_t k = 0; k < run.count; ++k)
-        for (std::uint64_t i = 0; i < run.length; ++i) bytes.push_back(pattern(seed, run.offset + k * run.stride + i));
+        append_pattern(bytes, seed, run.offset + k * run.stride, run.length);
     return bytes;
   }
   [[nodiscard]] std::vector<Bytes> all_data(std::uint64_t seed) const {

@@ -7,6 +7,7 @@
 #include <new>
 #include <optional>
 
+#include "cases.hpp"
 #include "fault/harness.hpp"
 
 // Allocations that fail, one after another, on one rank.
@@ -237,8 +238,9 @@ class Shortage : public FaultWorld {
   template <class Work>
   void for_each_allocation(const std::string& where, int victim, bool for_ever, Work&& work, long first = 0,
                            long every = 1) {
-    const char* stride = std::getenv("FAULT_STRIDE");  // every how many-th allocation fails, where all take too long
-    for (long n = first; n < most_allocations; n += stride ? every * std::atol(stride) : every) {
+    // Every how many-th allocation fails, where all take too long.
+    const auto stride = static_cast<long>(from_environment("FAULT_STRIDE", ranks() > 2 ? 3 : 1));
+    for (long n = first; n < most_allocations; n += every * stride) {
       now_ = fmt::format("{}, allocation {} on rank {} of {}, {}", where, n, victim, ranks(),
                          for_ever ? "and all later" : "once");
       Watchdog::watch(now_);

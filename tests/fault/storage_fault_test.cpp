@@ -101,10 +101,7 @@ class StorageFaults : public FaultWorld {
     if (rank() != 0) return;
     const auto found = temporaries();
     ASSERT_EQ(found.size(), 1u);
-    const Bytes bytes = contents(found[0]);
-    std::uint64_t right = 0;
-    for (std::uint64_t i = 0; i < bytes.size(); ++i) right += bytes[i] == pattern(new_seed, i);
-    EXPECT_LE(status.bytes(), right);
+    EXPECT_LE(status.bytes(), bytes_of_pattern(contents(found[0]), new_seed));
   }
 
   /// The whole thing on all nodes as one, and on nodes of two ranks.

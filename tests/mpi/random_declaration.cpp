@@ -103,7 +103,7 @@ std::uint64_t plain_bytes(const Declaration& declaration, int variable) {
   return total;
 }
 
-void overlay(std::vector<unsigned char>& file, const RandomCase& declared, std::uint64_t seed) {
+void overlay(Bytes& file, const RandomCase& declared, std::uint64_t seed) {
   file.resize(std::max<std::size_t>(file.size(), declared.end), 0);
   for (int r = 0; r < static_cast<int>(declared.ranks.size()); ++r)
     for (int v = 0; v < declared.ranks[r].variables(); ++v) {

@@ -6,21 +6,14 @@
 
 #include <weir/declaration.hpp>
 
+#include "bytes.hpp"
+
 namespace weir::testing {
 
 using Random = std::mt19937_64;
 
 inline std::uint64_t between(Random& random, std::uint64_t least, std::uint64_t most) {
   return std::uniform_int_distribution<std::uint64_t>{least, most}(random);
-}
-
-/// A byte that tells where it came from.
-inline unsigned char content(std::uint64_t seed, int rank, int variable, std::uint64_t index) {
-  std::uint64_t x = seed * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(rank) * 0xbf58476d1ce4e5b9u +
-                    static_cast<std::uint64_t>(variable) * 0x94d049bb133111ebu + index;
-  x ^= x >> 31;
-  x *= 0xd6e8feb86659fd93u;
-  return static_cast<unsigned char>(x >> 56);
 }
 
 /// The declarations of all ranks: the same wherever they are made from the same seed.
@@ -40,6 +33,6 @@ std::vector<PlainPiece> plain_pieces(const Declaration& declaration, int variabl
 std::uint64_t plain_bytes(const Declaration& declaration, int variable);
 
 /// What the file must hold after all ranks wrote: `before` overlaid rank by rank, variable by variable, piece by piece.
-void overlay(std::vector<unsigned char>& file, const RandomCase& declared, std::uint64_t seed);
+void overlay(Bytes& file, const RandomCase& declared, std::uint64_t seed);
 
 }  // namespace weir::testing

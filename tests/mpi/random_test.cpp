@@ -3,20 +3,15 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <numeric>
 #include <thread>
 
+#include "cases.hpp"
 #include "mpi/random_declaration.hpp"
 #include "mpi/world.hpp"
 
 namespace weir::testing {
 namespace {
-
-std::vector<unsigned char> bytes_in(const std::string& path) {
-  std::ifstream in{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{in}, {}};
-}
 
 /// How one case is carried out; made from the seed, so all ranks have the same.
 struct Circumstances {
@@ -72,19 +67,18 @@ class RandomDeclarations : public World {
     }
     SCOPED_TRACE(how.text());
     const std::string path = directory() + "/data";
-    std::vector<unsigned char> expected;
+    Bytes expected;
     if (how.update) {
       expected.assign(declared.end + between(random, 0, 100), 0xee);
-      if (rank() == 0) std::ofstream{path, std::ios::binary}.write(reinterpret_cast<char*>(expected.data()), static_cast<std::streamsize>(expected.size()));
+      if (rank() == 0) put(path, expected);
       MPI_Barrier(MPI_COMM_WORLD);
     }
     overlay(expected, declared, seed);
     write(weir, path, declared, how, seed, random);
     if (rank() == 0) {
-      const auto found = bytes_in(path);
+      const auto found = contents(path);
       ASSERT_EQ(found.size(), expected.size());
-      const auto wrong = std::mismatch(found.begin(), found.end(), expected.begin()).first;
-      ASSERT_EQ(wrong, found.end()) << "first wrong byte at " << wrong - found.begin();
+      ASSERT_EQ(first_difference(found, expected), found.size());
     }
     // Read by other ranks than those that wrote, and what several ranks want at once.
     RandomCase wanted = declared;
@@ -106,10 +100,10 @@ class RandomDeclarations : public World {
     for (int pass = 0; pass < (how.twice ? 2 : 1); ++pass) {
       const bool last = pass == (how.twice ? 1 : 0);
       std::shuffle(order.begin(), order.end(), random);
-      std::vector<std::vector<unsigned char>> data(order.size());
+      std::vector<Bytes> data(order.size());
       for (const int v : order) {
         data[v].resize(plain_bytes(mine, v));
-        for (std::size_t i = 0; i < data[v].size(); ++i) data[v][i] = content(last ? seed : seed + 1, rank(), v, i);
+        fill_content(data[v], last ? seed : seed + 1, rank(), v);
         ASSERT_EQ(step.write(v, data[v]).message(), "");
       }
       finish(step, how.split);
@@ -118,13 +112,13 @@ class RandomDeclarations : public World {
   }
 
   void read(Context& weir, const std::string& path, const RandomCase& wanted, const Circumstances& how,
-            const std::vector<unsigned char>& expected) {
+            const Bytes& expected) {
     auto opened = weir.open(path, how.settings);
     ASSERT_TRUE(opened.ok()) << opened.status().message();
     const Declaration& mine = wanted.ranks[static_cast<std::size_t>(rank())];
     auto declaring = opened->declare(mine);
     ASSERT_TRUE(declaring.ok()) << declaring.status().message();
-    std::vector<std::vector<unsigned char>> data(static_cast<std::size_t>(mine.variables()));
+    std::vector<Bytes> data(static_cast<std::size_t>(mine.variables()));
     for (int v = mine.variables() - 1; v >= 0; --v) {
       data[v].assign(plain_bytes(mine, v), 0xaa);
       ASSERT_EQ(declaring->read(v, data[v]).message(), "");
@@ -142,37 +136,31 @@ class RandomDeclarations : public World {
   }
 };
 
-/// RANDOM_CASES and RANDOM_SEED choose how many and which.
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
 TEST_F(RandomDeclarations, equal_the_reference_byte_for_byte) {
-  const std::uint64_t cases = from_environment("RANDOM_CASES", 500), first = from_environment("RANDOM_SEED", 1);
+  const std::uint64_t count = cases(500), first = from_environment("RANDOM_SEED", 1);
   for (const int per_node : {0, 1, 2, 3}) {
     const double start = MPI_Wtime();
     Context weir{MPI_COMM_WORLD, {{"machine.ranks_per_node", std::to_string(per_node)}}};
-    for (std::uint64_t seed = first; seed < first + cases; ++seed) {
+    for (std::uint64_t seed = first; seed < first + count; ++seed) {
       SCOPED_TRACE(fmt::format("seed {}, {} ranks, {} ranks a node", seed, ranks(), per_node));
       one_case(weir, seed);
       ASSERT_FALSE(any_rank(HasFatalFailure())) << "seed " << seed << ", " << per_node << " ranks a node";
     }
     if (rank() == 0)
-      fmt::print("{} cases from seed {} on {} ranks, {} a node (0: all), in {:.1f} s\n", cases, first, ranks(), per_node,
+      fmt::print("{} cases from seed {} on {} ranks, {} a node (0: all), in {:.1f} s\n", count, first, ranks(), per_node,
                  MPI_Wtime() - start);
   }
 }
 
 TEST_F(RandomDeclarations, equal_the_reference_wherever_models_put_their_buffers) {
-  const std::uint64_t cases = std::max<std::uint64_t>(1, from_environment("RANDOM_CASES", 500) / 4);
+  const std::uint64_t count = cases(125);
   const std::string machine = fmt::format(
       "torus 4x2 link 1GBps latency 1us gateway every 4 bridges 1 bridge 1GBps bank hbm 1GB 100GBps 100ns "
       "bank dram 16GB 20GBps 90ns bank scratch nvme 1GB 1GBps 10us job bank small ssd 8MB 0.5GBps 50us job");
   for (const int per_node : {0, 1, 2}) {
     Context weir{MPI_COMM_WORLD,
                  {{"machine.ranks_per_node", std::to_string(per_node)}, {"machine.description", machine}}};
-    for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+    for (std::uint64_t seed = 1; seed <= count; ++seed) {
       SCOPED_TRACE(fmt::format("seed {}, {} ranks, {} ranks a node", seed, ranks(), per_node));
       one_case(weir, seed, true);
       ASSERT_FALSE(any_rank(HasFatalFailure())) << "seed " << seed << ", " << per_node << " ranks a node";

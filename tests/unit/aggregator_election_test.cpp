@@ -10,6 +10,7 @@
 
 #include "machine/short_text.hpp"
 #include "plan/plan.hpp"
+#include "cases.hpp"
 
 namespace weir {
 namespace {
@@ -64,7 +65,7 @@ Machine machine_of(int nodes) {
 }
 
 TEST(AggregatorElection, sees_what_each_node_gives_to_each_domain) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::cases(12); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random{seed};
     const Job job = Job::make(random);
@@ -86,7 +87,7 @@ TEST(AggregatorElection, sees_what_each_node_gives_to_each_domain) {
 }
 
 TEST(AggregatorElection, seats_every_domain_on_another_rank_of_an_elected_node) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::cases(100); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random{seed};
     const Job job = Job::make(random);

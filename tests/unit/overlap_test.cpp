@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "plan/plan.hpp"
+#include "cases.hpp"
 
 namespace weir {
 namespace {
@@ -42,7 +43,7 @@ std::vector<RankDeclaration> overlapping(std::mt19937_64& random) {
 
 TEST(Overlaps, leave_each_byte_to_the_highest_rank_and_its_last_variable) {
   std::mt19937_64 random{21};
-  for (int i = 0; i < 1000; ++i) {
+  for (std::uint64_t i = 0; i < testing::cases(1000); ++i) {
     const auto ranks = overlapping(random);
     Owners expected, settled;
     std::uint64_t bytes = 0;

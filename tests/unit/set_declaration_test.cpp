@@ -5,6 +5,8 @@
 #include <map>
 #include <random>
 
+#include "cases.hpp"
+
 namespace weir {
 namespace {
 
@@ -82,7 +84,7 @@ Written written(Random& random) {
 
 TEST(SetLookup, finds_every_byte_where_the_reference_does) {
   int found_all = 0, missed = 0;
-  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::cases(3000); ++seed) {
     Random random{seed};
     const Written set = written(random);
     ASSERT_TRUE(SetIndex::decoded(set.index.encoded(), "x").ok()) << "seed " << seed;
@@ -128,7 +130,7 @@ TEST(SetLookup, finds_every_byte_where_the_reference_does) {
 }
 
 TEST(SetLookup, tells_all_that_was_written_in_an_extent) {
-  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::cases(500); ++seed) {
     Random random{seed};
     const Written set = written(random);
     const SetLookup lookup{set.index};

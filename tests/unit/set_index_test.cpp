@@ -8,6 +8,7 @@
 #include <random>
 
 #include "subfile/set_declaration.hpp"
+#include "cases.hpp"
 
 namespace weir {
 namespace {
@@ -133,7 +134,7 @@ TEST(SetIndex, random_bytes_behind_a_right_beginning_never_crash) {
   std::mt19937_64 random{3};
   const auto whole = example().encoded();
   const RankDeclaration wanted = RankDeclaration::of(Declaration{{0, 6000, 0, 1}, {1, 3, 5, 1000}}).value();
-  for (int i = 0; i < 20000; ++i) {
+  for (std::uint64_t i = 0; i < testing::cases(20000); ++i) {
     // Changed anywhere, with the checksum made right again: only the checks of the contents are left.
     std::vector<std::byte> body(whole.begin(), whole.end() - 8);
     for (std::uint64_t n = 1 + random() % 3; n > 0; --n)

@@ -16,7 +16,7 @@
 
 namespace {
 
-constexpr std::uint64_t piece = 997, count = 400;
+constexpr std::uint64_t piece = 997, count = 100;
 
 std::uint8_t value_at(std::uint64_t offset, std::uint64_t seed) {
   return static_cast<std::uint8_t>(((offset + 1) * 0x9E3779B97F4A7C15U + seed * 0xBF58476D1CE4E5B9U) >> 37);

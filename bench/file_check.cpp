@@ -42,7 +42,8 @@ void for_each_chunk(MPI_Comm communicator, int after, std::uint64_t bytes, Each 
     if (!each(offset, std::min(chunk, end - offset))) return;
 }
 
-std::string check_share(MPI_Comm communicator, int after, const std::string& path, std::uint64_t bytes, std::uint64_t seed) {
+std::string check_share(MPI_Comm communicator, int after, const std::string& path, std::uint64_t bytes,
+                        std::uint64_t seed) {
   const OpenFile file{path, O_RDONLY};
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return fmt::format("cannot tell the size of '{}'", path);

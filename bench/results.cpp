@@ -50,7 +50,8 @@ std::string limits_table(const Results& results) {
                      fmt::format("{:.1f} %", steal_percent(entry.before, entry.after)),
                      wire ? "-" : fmt::format("{:.0f} %", entry.others_percent)});
     if (wire)
-      lines.back().insert(lines.back().begin() + 3, {format_seconds(results.wire_s()), percent_of(results.wire_s(), entry)});
+      lines.back().insert(lines.back().begin() + 3,
+                          {format_seconds(results.wire_s()), percent_of(results.wire_s(), entry)});
   }
   return aligned(lines);
 }
@@ -117,7 +118,11 @@ nlohmann::ordered_json entry_json(const Results& results, const Results::Entry& 
           {"weir_median_s", median(m.weir_s)},
           {"baseline_median_s", median(m.baseline_s)},
           {"warm_ups", m.warm_ups},
-          {"limits", {{"memcpy_s", m.memcpy_s}, {"one_process_s", m.plain_s}, {"empty_run_s", m.empty_s}, {"wire_s", results.wire_s()}}},
+          {"limits",
+           {{"memcpy_s", m.memcpy_s},
+            {"one_process_s", m.plain_s},
+            {"empty_run_s", m.empty_s},
+            {"wire_s", results.wire_s()}}},
           {"machine",
            {{"before", nlohmann::json(entry.before)},
             {"after", nlohmann::json(entry.after)},

@@ -52,8 +52,9 @@ class Job {
         weir_{communicator, request_.settings} {
     if (request_.baseline == "posix") baselines_.push_back(posix_pieces());
     if (parse_strategy(request_.baseline) && request_.baseline != "weir")
-      baselines_.push_back(std::make_unique<WeirMover>(
-          communicator, merged(request_.settings, {{"plan.model", request_.baseline}}), "plan.model=" + request_.baseline));
+      baselines_.push_back(
+          std::make_unique<WeirMover>(communicator, merged(request_.settings, {{"plan.model", request_.baseline}}),
+                                      "plan.model=" + request_.baseline));
     if (request_.baseline == "romio" || request_.baseline == "ompio") {
       baselines_.push_back(mpiio_per_variable(trial_.scene(), request_.hints));
       baselines_.push_back(mpiio_one_call(trial_.scene(), request_.hints));

@@ -15,7 +15,7 @@ State bring_up(const Order& order, const Progress& progress);
 void take_down(const State& state);
 
 /// The command that starts a job on the compute hosts with the launcher of an MPI, for a process of the front end.
-/// `words` are what the launcher is given, among them -n.
+/// `words` are what the launcher is given, among them -n; a -- may stand before the program.
 std::vector<std::string> launch_command(const State& state, const std::string& mpi,
                                         const std::vector<std::string>& words);
 

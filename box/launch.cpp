@@ -16,7 +16,7 @@ namespace {
 
 /// The number of ranks among a launcher's arguments, before the program; the number of hosts when none is given.
 int ranks_of(const std::vector<std::string>& words, int hosts) {
-  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+  for (std::size_t i = 0; i + 1 < words.size() && words[i] != "--"; ++i) {
     if (words[i] != "-n" && words[i] != "-np" && words[i] != "--np" && words[i] != "-c") continue;
     int ranks = 0;
     const auto [end, error] = std::from_chars(words[i + 1].data(), words[i + 1].data() + words[i + 1].size(), ranks);
@@ -108,7 +108,9 @@ std::vector<std::string> launch_command(const State& state, const std::string& m
     else
       command.insert(command.end(), {"-x", variable});
   }
-  command.insert(command.end(), words.begin(), words.end());
+  const auto dashes = std::ranges::find(words, "--");
+  command.insert(command.end(), words.begin(), dashes);
+  if (dashes != words.end()) command.insert(command.end(), dashes + 1, words.end());
   return command;
 }
 

@@ -67,7 +67,8 @@ std::vector<bench::Baseline> chosen_baselines(const std::vector<std::string>& na
   return chosen;
 }
 
-std::vector<std::string> job_command(const BenchOptions& options, const bench::Baseline& baseline, const box::State* box) {
+std::vector<std::string> job_command(const BenchOptions& options, const bench::Baseline& baseline,
+                                     const box::State* box) {
   if (box != nullptr) {
     std::vector<std::string> words = baseline.flags;
     words.insert(words.end(), {"-n", std::to_string(options.ranks), worker_path()});
@@ -89,7 +90,8 @@ bench::Results run_all(const BenchOptions& options, const box::State* box) {
   results.file_system = posix_traits(scratch.path()).file_system;
   if (box != nullptr) {
     results.wire_bytes_per_s = storage_links(*box);
-    results.file_system = fmt::format("{} in a box ({}, {})", box->order().storage, box->order().topology, box->order().rate);
+    const box::Order& order = box->order();
+    results.file_system = fmt::format("{} in a box ({}, {})", order.storage, order.topology, order.rate);
   }
   std::optional<ServerProcess> server;
   if (!options.tier.empty()) settings["memory.tier"] = options.tier;
@@ -118,7 +120,8 @@ bench::Results run_all(const BenchOptions& options, const box::State* box) {
     results.request.baseline = baselines[i].name;
     results.request.budget_s =
         std::max(0.0, (options.budget_s - used.count()) / static_cast<double>(baselines.size() - i));
-    run_worker(baselines[i].name, job_command(options, baselines[i], box), 2 * results.request.operations.size(), progress, results);
+    run_worker(baselines[i].name, job_command(options, baselines[i], box), 2 * results.request.operations.size(),
+               progress, results);
   }
   progress.clear();
   return results;

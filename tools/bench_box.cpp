@@ -65,7 +65,12 @@ void in_box(const BoxChoice& choice, const std::function<void(const box::State&)
   if (state.order().storage == "none")
     throw Error{problem(Code::invalid, fmt::format("the box '{}' has no file system", choice.box),
                         "bring one up with --storage cephfs")};
-  set_exit_code(run_front_end(state, work));
+  try {
+    set_exit_code(run_front_end(state, work));
+  } catch (...) {
+    if (!there) box::take_down(state);
+    throw;
+  }
   if (!there) box::take_down(state);
 }
 

@@ -125,20 +125,18 @@ void box_status(const BoxOptions& options) {
   if (box::State::names().empty()) fmt::print("no box is up\n");
 }
 
-/// What follows, without the first `skip` words and the -- before the program.
-std::vector<std::string> words_after(const CLI::App& command, std::ptrdiff_t skip) {
-  std::vector<std::string> words = command.remaining();
-  words.erase(words.begin(), words.begin() + std::min(skip, std::ssize(words)));
-  if (const auto dashes = std::ranges::find(words, "--"); dashes != words.end()) words.erase(dashes);
-  if (words.empty())
+void check_program(const std::vector<std::string>& words) {
+  if (words.empty() || words.back() == "--")
     throw Error{problem(Code::invalid, "cannot run anything in the box: no program is given",
-                        "for example: weir box run -n 16 -- ./app")};
-  return words;
+                        "for example: weir box exec c0 -- hostname, or weir box run -n 16 -- ./app")};
 }
 
 void box_exec(const BoxOptions& options, const CLI::App& command) {
-  const auto words = words_after(command, 1);
-  const std::string host = command.remaining().front();
+  std::vector<std::string> words = command.remaining();
+  const std::string host = words.empty() ? std::string{} : words.front();
+  words.erase(words.begin(), words.begin() + std::min<std::ptrdiff_t>(1, std::ssize(words)));
+  if (!words.empty() && words.front() == "--") words.erase(words.begin());
+  check_program(words);
   box::check_rights("run anything in a box");
   const box::State state = box::State::find(options.name);
   (void)state.cluster().find(host);
@@ -146,7 +144,8 @@ void box_exec(const BoxOptions& options, const CLI::App& command) {
 }
 
 void box_run(const BoxOptions& options, const CLI::App& command) {
-  const auto words = words_after(command, 0);
+  const std::vector<std::string> words = command.remaining();
+  check_program(words);
   box::check_rights("run a job in a box");
   const box::State state = box::State::find(options.name);
   const auto launch = box::launch_command(state, options.mpi, words);

@@ -39,6 +39,8 @@ for topology in star:3:1 dragonfly; do
   [ "$(on c2 hostname)" = c2 ] || fail "the host has another name"
   runs 7 "$weir" box exec --box "$name" c1 -- sh -c 'exit 7'
   runs 2 "$weir" box exec --box "$name" c9 -- true
+  runs 2 "$weir" box exec --box "$name" c1
+  runs 2 "$weir" box run --box "$name" -n 2 --
   says err "its hosts are c0, c1"
   runs 2 "$weir" box link --box "$name" c0 fe down
   if [ $topology = dragonfly ]; then

@@ -39,9 +39,10 @@ for topology in star:3:1 dragonfly; do
   [ "$(on c2 hostname)" = c2 ] || fail "the host has another name"
   runs 7 "$weir" box exec --box "$name" c1 -- sh -c 'exit 7'
   runs 2 "$weir" box exec --box "$name" c9 -- true
+  says err "its hosts are c0, c1"
   runs 2 "$weir" box exec --box "$name" c1
   runs 2 "$weir" box run --box "$name" -n 2 --
-  says err "its hosts are c0, c1"
+  says err "no program is given"
   runs 2 "$weir" box link --box "$name" c0 fe down
   if [ $topology = dragonfly ]; then
     runs 0 "$weir" box up "${name}2" --topology star:2:0 --storage none

@@ -87,9 +87,10 @@ class Ceph {
     on(storage_.front(), ceph("ceph-mds", {"-i", "a"})).finish();
   }
 
-  void mount(const std::string& place, bool page_cache) const {
+  void mount(const std::string& place, bool caches) const {
     std::vector<std::string> hosts = state_.cluster().names(Role::compute);
-    const auto command = ceph("ceph-fuse", {fmt::format("--fuse_disable_pagecache={}", !page_cache), place});
+    const auto command = ceph("ceph-fuse", {fmt::format("--fuse_disable_pagecache={}", !caches),
+                                            fmt::format("--client_oc={}", caches), place});
     mount_when_served(hosts.front(), command);
     std::vector<Job> jobs;
     for (auto host = hosts.begin() + 1; host != hosts.end(); ++host) jobs.push_back(on(*host, command));

@@ -78,7 +78,7 @@ void Cluster::take_routes(const Topology& topology) {
 void Cluster::attach_storage(int count) {
   const int nodes = machine_.nodes();
   std::vector<int> bridges;
-  for (int k = 0; k < count; ++k) bridges.push_back(count == 1 ? 0 : k * (nodes - 1) / (count - 1));
+  for (int k = 0; k < count; ++k) bridges.push_back(count == 1 ? nodes - 1 : k * (nodes - 1) / (count - 1));
   for (int k = 0; k < count; ++k) {
     const int storage = nodes + k, bridge = bridges[at(k)];
     join(bridge, storage);

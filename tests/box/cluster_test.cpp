@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Box, AnyCluster,
 
 TEST(Cluster, puts_gateways_where_storage_hosts_are) {
   EXPECT_EQ(make("torus").machine().io.bridges, (std::vector{0, 7}));
-  EXPECT_EQ(make("torus:1").machine().io.bridges, (std::vector{0}));
+  EXPECT_EQ(make("torus:1").machine().io.bridges, (std::vector{7}));
   EXPECT_DOUBLE_EQ(make("torus").machine().io.gateway_bandwidth.value, 50e6);
   EXPECT_TRUE(make("star:4:2").machine().io.bridges.empty());
 }

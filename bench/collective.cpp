@@ -48,6 +48,14 @@ std::uint64_t greatest(MPI_Comm communicator, std::uint64_t value) {
   return value;
 }
 
+bool on_one_node(MPI_Comm communicator) {
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  const auto elsewhere = static_cast<std::uint64_t>(size_of(communicator) - size_of(node));
+  MPI_Comm_free(&node);
+  return greatest(communicator, elsewhere) == 0;
+}
+
 void quiet_barrier(MPI_Comm communicator) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibarrier(communicator, &request);

@@ -22,6 +22,9 @@ double broadcast(MPI_Comm communicator, double value);
 std::string first_of(MPI_Comm communicator, const std::string& text);
 std::uint64_t greatest(MPI_Comm communicator, std::uint64_t value);
 
+/// Whether all ranks are on one node. Collective.
+bool on_one_node(MPI_Comm communicator);
+
 /// A barrier in which the waiting ranks sleep, so that one that still works has the machine to itself.
 void quiet_barrier(MPI_Comm communicator);
 

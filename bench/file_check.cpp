@@ -32,17 +32,18 @@ class OpenFile {
   int descriptor_;
 };
 
-/// Calls `each(offset, length)` for the chunks of this rank's share until it is false.
+/// Calls `each(offset, length)` for the chunks of the share of the rank that comes `after` this one until it is false.
 template <class Each>
-void for_each_chunk(MPI_Comm communicator, std::uint64_t bytes, Each each) {
-  const auto rank = static_cast<std::uint64_t>(rank_of(communicator));
+void for_each_chunk(MPI_Comm communicator, int after, std::uint64_t bytes, Each each) {
   const auto ranks = static_cast<std::uint64_t>(size_of(communicator));
+  const auto rank = static_cast<std::uint64_t>(rank_of(communicator) + after) % ranks;
   const std::uint64_t end = bytes / ranks * (rank + 1) + (rank + 1 == ranks ? bytes % ranks : 0);
   for (std::uint64_t offset = bytes / ranks * rank; offset < end; offset += chunk)
     if (!each(offset, std::min(chunk, end - offset))) return;
 }
 
-std::string check_share(MPI_Comm communicator, const std::string& path, std::uint64_t bytes, std::uint64_t seed) {
+std::string check_share(MPI_Comm communicator, int after, const std::string& path, std::uint64_t bytes,
+                        std::uint64_t seed) {
   const OpenFile file{path, O_RDONLY};
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return fmt::format("cannot tell the size of '{}'", path);
@@ -50,7 +51,7 @@ std::string check_share(MPI_Comm communicator, const std::string& path, std::uin
     return fmt::format("the file has {} bytes instead of {}", status.st_size, bytes);
   std::string wrong;
   std::vector<std::byte> data(chunk);
-  for_each_chunk(communicator, bytes, [&](std::uint64_t offset, std::uint64_t length) {
+  for_each_chunk(communicator, after, bytes, [&](std::uint64_t offset, std::uint64_t length) {
     const ssize_t got = ::pread(file.get(), data.data(), length, static_cast<off_t>(offset));
     if (got != static_cast<ssize_t>(length)) {
       wrong = fmt::format("cannot read {} bytes at offset {}", length, offset);
@@ -70,7 +71,7 @@ void write_contents(MPI_Comm communicator, const std::string& path, std::uint64_
   {
     const OpenFile file{path, O_WRONLY};
     std::vector<std::byte> data(chunk);
-    for_each_chunk(communicator, bytes, [&](std::uint64_t offset, std::uint64_t length) {
+    for_each_chunk(communicator, 0, bytes, [&](std::uint64_t offset, std::uint64_t length) {
       fill({data.data(), length}, offset, seed);
       if (::pwrite(file.get(), data.data(), length, static_cast<off_t>(offset)) != static_cast<ssize_t>(length))
         throw Error{system_problem(errno, fmt::format("write '{}'", path))};
@@ -81,9 +82,11 @@ void write_contents(MPI_Comm communicator, const std::string& path, std::uint64_
 }
 
 std::string check_contents(MPI_Comm communicator, const std::string& path, std::uint64_t bytes, std::uint64_t seed) {
+  const bool one_node = on_one_node(communicator);
   std::string wrong;
   try {
-    wrong = check_share(communicator, path, bytes, seed);
+    wrong = check_share(communicator, 0, path, bytes, seed);
+    if (wrong.empty() && !one_node) wrong = check_share(communicator, size_of(communicator) / 2, path, bytes, seed);
   } catch (const Error& error) {
     wrong = error.what();
   }

@@ -11,7 +11,8 @@ namespace weir::bench {
 void write_contents(MPI_Comm communicator, const std::string& path, std::uint64_t bytes, std::uint64_t seed);
 
 /// What is wrong with a file that should hold the contents of `seed`, the same on every rank, or nothing. Every byte is
-/// read by one rank, whoever wrote it, and the size must be exact. Collective.
+/// read by one rank, whoever wrote it, with several nodes by two that are half of the ranks apart, so that one is not on
+/// the node that wrote it; and the size must be exact. Collective.
 std::string check_contents(MPI_Comm communicator, const std::string& path, std::uint64_t bytes, std::uint64_t seed);
 
 }  // namespace weir::bench

@@ -39,6 +39,8 @@ std::string limits_table(const Results& results) {
   std::vector<std::vector<std::string>> lines{{"operation", "step", "beside", "one memcpy", "reached", "one process",
                                                "reached", "empty run", "memory grew", "buffers", "lists", "load",
                                                "steal", "others"}};
+  const bool wire = results.wire_bytes_per_s > 0;
+  if (wire) lines.front().insert(lines.front().begin() + 3, {"wire", "reached"});
   for (const auto& entry : results.entries) {
     const Measurement& m = entry.measurement;
     lines.push_back({m.operation, m.step, entry.baseline, format_seconds(m.memcpy_s), percent_of(m.memcpy_s, entry),
@@ -46,7 +48,10 @@ std::string limits_table(const Results& results) {
                      format_bytes(m.peak_memory_bytes), format_bytes(m.buffer_bytes), format_bytes(m.list_bytes),
                      fmt::format("{:.1f} to {:.1f}", entry.before.load, entry.after.load),
                      fmt::format("{:.1f} %", steal_percent(entry.before, entry.after)),
-                     fmt::format("{:.0f} %", entry.others_percent)});
+                     wire ? "-" : fmt::format("{:.0f} %", entry.others_percent)});
+    if (wire)
+      lines.back().insert(lines.back().begin() + 3,
+                          {format_seconds(results.wire_s()), percent_of(results.wire_s(), entry)});
   }
   return aligned(lines);
 }
@@ -90,7 +95,8 @@ nlohmann::ordered_json size_json(const std::string& size) {
   return numeric ? nlohmann::ordered_json(std::stoull(size)) : nlohmann::ordered_json(size);
 }
 
-nlohmann::ordered_json entry_json(const Workload& workload, const Results::Entry& entry) {
+nlohmann::ordered_json entry_json(const Results& results, const Results::Entry& entry) {
+  const Workload& workload = results.workload;
   const Measurement& m = entry.measurement;
   return {{"workload", workload.name},
           {"variant", workload.variant},
@@ -112,7 +118,11 @@ nlohmann::ordered_json entry_json(const Workload& workload, const Results::Entry
           {"weir_median_s", median(m.weir_s)},
           {"baseline_median_s", median(m.baseline_s)},
           {"warm_ups", m.warm_ups},
-          {"limits", {{"memcpy_s", m.memcpy_s}, {"one_process_s", m.plain_s}, {"empty_run_s", m.empty_s}}},
+          {"limits",
+           {{"memcpy_s", m.memcpy_s},
+            {"one_process_s", m.plain_s},
+            {"empty_run_s", m.empty_s},
+            {"wire_s", results.wire_s()}}},
           {"machine",
            {{"before", nlohmann::json(entry.before)},
             {"after", nlohmann::json(entry.after)},
@@ -131,7 +141,11 @@ void Results::add(const std::string& baseline, const Measurement& measurement, c
 
 void Results::end_job(const std::string& baseline, double others_percent) {
   for (Entry& entry : entries)
-    if (entry.baseline == baseline) entry.others_percent = others_percent;
+    if (entry.baseline == baseline) entry.others_percent = wire_bytes_per_s > 0 ? 0 : others_percent;
+}
+
+double Results::wire_s() const {
+  return wire_bytes_per_s > 0 ? static_cast<double>(workload.file_bytes) / wire_bytes_per_s : 0;
 }
 
 bool Results::right() const {
@@ -153,7 +167,7 @@ std::string table(const Results& results) {
 
 nlohmann::ordered_json to_json(const Results& results) {
   nlohmann::ordered_json entries = nlohmann::ordered_json::array();
-  for (const auto& entry : results.entries) entries.push_back(entry_json(results.workload, entry));
+  for (const auto& entry : results.entries) entries.push_back(entry_json(results, entry));
   nlohmann::ordered_json failures = nlohmann::ordered_json::array();
   for (const auto& [baseline, problem] : results.failures) {
     nlohmann::ordered_json failure{{"baseline", baseline}, {"problem", problem}};

@@ -28,13 +28,16 @@ struct Results {
   Request request;  ///< the last one made
   std::string mpi;
   std::string file_system;
+  double wire_bytes_per_s = 0;  ///< what the links to the storage carry, where they are known
   std::vector<Entry> entries;
   std::vector<Failure> failures;
 
   void add(const std::string& baseline, const Measurement& measurement, const HostState& before,
            const HostState& after);
-  /// The job beside `baseline` has ended.
+  /// The job beside `baseline` has ended. In a box nobody knows what others used, as its hosts are no children of ours.
   void end_job(const std::string& baseline, double others_percent);
+  /// How long the links to the storage need for the file; 0 where they are not known.
+  [[nodiscard]] double wire_s() const;
   /// Every run moved the right bytes and every job was finished.
   [[nodiscard]] bool right() const;
 };

@@ -7,12 +7,7 @@
 
 namespace weir::bench {
 
-Stopwatch::Stopwatch(MPI_Comm communicator) : communicator_{communicator} {
-  MPI_Comm node = MPI_COMM_NULL;
-  MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  one_clock_ = greatest(communicator, static_cast<std::uint64_t>(size_of(communicator) - size_of(node))) == 0;
-  MPI_Comm_free(&node);
-}
+Stopwatch::Stopwatch(MPI_Comm communicator) : communicator_{communicator}, one_clock_{on_one_node(communicator)} {}
 
 double Stopwatch::time(const std::function<void()>& work) const {
   // Where ranks share cores, the sleep lets those that were kept waiting catch up, so that all leave the barrier soon

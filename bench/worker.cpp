@@ -8,6 +8,7 @@
 
 #include "collective.hpp"
 #include "limits.hpp"
+#include "model/election.hpp"
 #include "resident_memory.hpp"
 #include "three_ways.hpp"
 #include "trial.hpp"
@@ -50,6 +51,10 @@ class Job {
         trial_{communicator, workload, request_},
         weir_{communicator, request_.settings} {
     if (request_.baseline == "posix") baselines_.push_back(posix_pieces());
+    if (parse_strategy(request_.baseline) && request_.baseline != "weir")
+      baselines_.push_back(
+          std::make_unique<WeirMover>(communicator, merged(request_.settings, {{"plan.model", request_.baseline}}),
+                                      "plan.model=" + request_.baseline));
     if (request_.baseline == "romio" || request_.baseline == "ompio") {
       baselines_.push_back(mpiio_per_variable(trial_.scene(), request_.hints));
       baselines_.push_back(mpiio_one_call(trial_.scene(), request_.hints));

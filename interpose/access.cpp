@@ -1,8 +1,12 @@
 #include "access.hpp"
 
+#include <fcntl.h>
+
 #include <string_view>
 
+#include "core/descriptor.hpp"
 #include "core/errors.hpp"
+#include "machine/posix_traits.hpp"
 #include "policy.hpp"
 
 namespace weir::interpose {
@@ -21,6 +25,14 @@ Status untold_view(const OpenFile& file) {
       Code::unsupported,
       "cannot use the shared file pointer of '" + file.path + "': it was not seen in time that this program uses one",
       "set run.collective to mpi for this file");
+}
+
+int synchronised(int code, MPI_File handle) {
+  const OpenFile* const file = find(handle);
+  if (code != MPI_SUCCESS || !file || (file->mode & MPI_MODE_WRONLY) != 0 || posix_traits(file->path).local) return code;
+  if (const Descriptor pages{::open(file->path.c_str(), O_RDONLY | O_CLOEXEC)})
+    ::posix_fadvise(pages.get(), 0, 0, POSIX_FADV_DONTNEED);
+  return code;
 }
 
 int inform(int code, MPI_File handle, MPI_Info* info) {

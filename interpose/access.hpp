@@ -169,6 +169,9 @@ int set_atomicity(MPI_File handle, int on, Passing&& passing) {
   return code;
 }
 
+/// After MPI_File_sync: this node sees what others wrote, also on a file system whose nodes cache pages for themselves.
+int synchronised(int code, MPI_File handle);
+
 /// Adds to what the MPI library says about hints.
 int inform(int code, MPI_File handle, MPI_Info* info);
 

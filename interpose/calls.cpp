@@ -31,6 +31,7 @@ extern "C" {
 CALL(open, (MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_File* file),
      (communicator, path, mode, info, file), opened(passing(), communicator, path, mode, info, file))
 CALL(close, (MPI_File * file), (file), close(file))
+CALL(sync, (MPI_File file), (file), synchronised(passing(), file))
 CALL(set_view,
      (MPI_File file, MPI_Offset at, MPI_Datatype element, MPI_Datatype type, const char* representation, MPI_Info info),
      (file, at, element, type, representation, info), set_view(file, at, element, type, representation, passing))

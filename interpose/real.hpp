@@ -24,7 +24,7 @@ namespace weir::interpose {
 #endif
 #define WEIR_FILE_CALLS(CALL)                                                                                        \
   CALL(open)                                                                                                         \
-  CALL(close) CALL(set_view) CALL(get_view) CALL(set_atomicity) CALL(get_info) CALL(seek) CALL(get_position)         \
+  CALL(close) CALL(sync) CALL(set_view) CALL(get_view) CALL(set_atomicity) CALL(get_info) CALL(seek) CALL(get_position)         \
       CALL(get_byte_offset) CALL(seek_shared) CALL(get_position_shared) CALL(read_at_all_end) CALL(write_at_all_end) \
           CALL(read_all_end) CALL(write_all_end) WEIR_DATA_CALLS(CALL, WEIR_PLAIN) WEIR_LARGE_DATA_CALLS(CALL)
 

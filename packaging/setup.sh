@@ -9,6 +9,7 @@ packages="
   libssl-dev libucx-dev libsimgrid-dev
   libnetcdf-dev libpnetcdf-dev pnetcdf-bin libhdf5-openmpi-dev hdf5-tools
   libgtest-dev clang libclang-rt-14-dev valgrind
+  iproute2 util-linux procps fuse3 attr ceph-mon ceph-osd ceph-mds ceph-fuse ceph-common
 "
 
 command -v dpkg-query >/dev/null || {

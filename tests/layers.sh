@@ -41,5 +41,14 @@ if grep -EHn '#include ".*sim/' src/*/*.[ch]pp include/weir/*; then
   echo "src may not use sim"
   wrong=1
 fi
+# A box is made without what runs in it.
+if grep -EHn '#include ("(model|plan|memory|storage|subfile|net|remote|exchange|engine|api)/|<mpi.h>)' box/*.[ch]pp; then
+  echo "box may only use core and machine"
+  wrong=1
+fi
+if grep -EHn '#include ".*box/' src/*/*.[ch]pp include/weir/*; then
+  echo "src may not use box"
+  wrong=1
+fi
 [ $wrong -eq 0 ] && echo "layers hold: $layers"
 exit $wrong

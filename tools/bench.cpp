@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -7,8 +8,10 @@
 #include <random>
 
 #include "baseline.hpp"
+#include "bench_box.hpp"
 #include "bench_common.hpp"
 #include "bench_job.hpp"
+#include "box/box.hpp"
 #include "commands.hpp"
 #include "core/errors.hpp"
 #include "core/settings.hpp"
@@ -16,6 +19,7 @@
 #include "memory_server_process.hpp"
 #include "results.hpp"
 #include "machine/posix_traits.hpp"
+#include "model/election.hpp"
 
 namespace weir::tools {
 namespace {
@@ -36,7 +40,16 @@ struct BenchOptions {
   std::vector<std::string> hints;
   std::string launcher;
   std::string tier;
+  BoxChoice box;
 };
+
+/// Ways to choose aggregators other than its own that Weir can be compared with.
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const Strategy strategy : strategies)
+    if (strategy != Strategy::contention) names.emplace_back(name(strategy));
+  return names;
+}
 
 /// Those asked for, or all that can be had, and the control.
 std::vector<bench::Baseline> chosen_baselines(const std::vector<std::string>& names) {
@@ -48,18 +61,38 @@ std::vector<bench::Baseline> chosen_baselines(const std::vector<std::string>& na
                           "leave it out of --against")};
     if (named || (names.empty() && baseline.absent.empty())) chosen.push_back(baseline);
   }
+  for (const std::string& model : model_names())
+    if (std::ranges::find(names, model) != names.end()) chosen.push_back({model, {}, {}});
   chosen.push_back({"weir", {}, {}});
   return chosen;
 }
 
-bench::Results run_all(const BenchOptions& options) {
+std::vector<std::string> job_command(const BenchOptions& options, const bench::Baseline& baseline,
+                                     const box::State* box) {
+  if (box != nullptr) {
+    std::vector<std::string> words = baseline.flags;
+    words.insert(words.end(), {"-n", std::to_string(options.ranks), worker_path()});
+    return box::launch_command(*box, "openmpi", words);
+  }
+  auto command = bench::launcher(options.launcher, options.ranks);
+  command.insert(command.begin() + 1, baseline.flags.begin(), baseline.flags.end());
+  command.push_back(worker_path());
+  return command;
+}
+
+/// On the hosts of a box, or on this machine.
+bench::Results run_all(const BenchOptions& options, const box::State* box) {
   bench::Results results;
   results.workload = bench::make_workload(options.workload, options.parameters, options.ranks).value();
   Settings settings = bench_settings(options.settings, options.ranks, options.nodes);
   const auto baselines = chosen_baselines(options.against);
-  const std::string worker = worker_path();
-  const Scratch scratch{options.directory, "--dir"};
+  const Scratch scratch{box != nullptr ? box->file_system() : options.directory, "--dir"};
   results.file_system = posix_traits(scratch.path()).file_system;
+  if (box != nullptr) {
+    results.wire_bytes_per_s = storage_links(*box);
+    const box::Order& order = box->order();
+    results.file_system = fmt::format("{} in a box ({}, {})", order.storage, order.topology, order.rate);
+  }
   std::optional<ServerProcess> server;
   if (!options.tier.empty()) settings["memory.tier"] = options.tier;
   if (options.tier == "remote" && !settings.contains("remote.contact")) {
@@ -87,17 +120,15 @@ bench::Results run_all(const BenchOptions& options) {
     results.request.baseline = baselines[i].name;
     results.request.budget_s =
         std::max(0.0, (options.budget_s - used.count()) / static_cast<double>(baselines.size() - i));
-    auto command = bench::launcher(options.launcher, options.ranks);
-    command.insert(command.begin() + 1, baselines[i].flags.begin(), baselines[i].flags.end());
-    command.push_back(worker);
-    run_worker(baselines[i].name, command, 2 * results.request.operations.size(), progress, results);
+    run_worker(baselines[i].name, job_command(options, baselines[i], box), 2 * results.request.operations.size(),
+               progress, results);
   }
   progress.clear();
   return results;
 }
 
-void run_bench(const BenchOptions& options) {
-  const bench::Results results = run_all(options);
+void run_bench(const BenchOptions& options, const box::State* box) {
+  const bench::Results results = run_all(options, box);
   print_results(options.json, bench::table(results), bench::to_json(results));
   set_exit_code(results.right() ? 0 : 1);
 }
@@ -112,14 +143,18 @@ void add_workload(CLI::App& command, const bench::WorkloadKind& kind, const std:
             parameter.meaning)
         ->default_str(parameter.default_value);
   }
-  const std::string group = "BenchOptions of all workloads";
+  const std::string group = "Options of all workloads";
   const auto add = [&](const std::string& name, auto& value, const std::string& meaning) {
     return workload->add_option(name, value, meaning)->capture_default_str()->group(group);
   };
   add("--operation", options->operation, "write, read or both")->check(CLI::IsMember({"write", "read", "both"}));
-  add("--against", options->against, "romio, ompio, posix; all that can be had when not given")
+  std::vector<std::string> others{"romio", "ompio", "posix"};
+  for (const std::string& model : model_names()) others.push_back(model);
+  add("--against", options->against,
+      "romio, ompio, posix, all that can be had when not given; or ways to choose aggregators: " +
+          fmt::format("{}", fmt::join(model_names(), ", ")))
       ->delimiter(',')
-      ->check(CLI::IsMember({"romio", "ompio", "posix"}));
+      ->check(CLI::IsMember(others));
   add("--pairs", options->pairs, "pairs of a Weir and a baseline run")->check(CLI::Range(3, 100'000));
   add("--ranks", options->ranks, "MPI ranks")->check(CLI::Range(1, 1'000'000));
   add("--nodes", options->nodes, "pretend that the ranks are on so many nodes")->check(CLI::Range(1, 1'000'000));
@@ -134,9 +169,14 @@ void add_workload(CLI::App& command, const bench::WorkloadKind& kind, const std:
   add("--set", options->settings, "a setting of Weir, key=value; may be repeated")->take_all();
   add("--hint", options->hints, "an MPI-IO hint for the baselines, key=value; may be repeated")->take_all();
   add("--mpirun", options->launcher, "another launcher with its arguments, without the number of ranks");
+  add("--box", options->box.box, "in a cluster in a box: one that is up, or a topology as for `weir box up`");
+  add("--rate", options->box.rate, "of the links of a box that is brought up for this");
   workload->callback([options, name = kind.name] {
     options->workload = name;
-    telling_errors([&] { run_bench(*options); });
+    telling_errors([&] {
+      if (options->box.box.empty()) return run_bench(*options, nullptr);
+      in_box(options->box, [&](const box::State& state) { run_bench(*options, &state); });
+    });
   });
 }
 

@@ -14,8 +14,8 @@
 namespace weir::tools {
 namespace {
 
-constexpr std::array commands{add_info, add_machine, add_plan, add_run, add_bench, add_sim, add_drain, add_memory};
-int exit_code = 0;
+constexpr std::array commands{add_info, add_machine, add_plan, add_run, add_bench, add_sim, add_box, add_drain, add_memory};
+int code_to_exit_with = 0;
 
 constexpr const char* examples = R"(Examples:
   weir info                        all settings, their values and where they come from
@@ -24,6 +24,7 @@ constexpr const char* examples = R"(Examples:
   weir run -n 16 ./app             an unmodified MPI program
   weir machine mira                a machine: network, ways out, memory, storage
   weir sim placement-mira          a paper's experiment, simulated
+  weir box up                      a cluster in a box, for tests
   weir COMMAND --help              what a command can do
 
 Settings come from weir.toml in the working directory (or the file that WEIR_CONFIG names), then from WEIR_... in the
@@ -41,7 +42,8 @@ bool is_unknown_command(const CLI::App& program, const std::string& name) {
 
 }  // namespace
 
-void set_exit_code(int code) noexcept { exit_code = code; }
+void set_exit_code(int code) noexcept { code_to_exit_with = code; }
+int exit_code() noexcept { return code_to_exit_with; }
 
 int run(int argc, char** argv) {
   CLI::App program{"Weir moves the data of MPI programs to and from files.", "weir"};
@@ -56,7 +58,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return program.exit(error) == 0 ? 0 : 2;
   }
-  return exit_code;
+  return exit_code();
 }
 
 }  // namespace weir::tools

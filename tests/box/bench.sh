@@ -1,0 +1,11 @@
+#!/bin/sh
+# bench.sh WEIR NAME: `weir bench` in a box that is up.
+set -eu
+weir=$1
+name=$2
+. "$(dirname "$0")/common.sh"
+"$weir" bench hacc --particles 1000 --ranks 8 --box "$name" --operation write --against romio,greedy --pairs 3 --budget 1 --json results >table
+says table "wire"
+says table "greedy, plan.model=greedy"
+says results '"wire_s": 0.0'
+! grep -q '"verified": false' results || fail "wrong contents" results

@@ -1,0 +1,82 @@
+#include "bench_box.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include "bench_common.hpp"
+#include "box/box.hpp"
+#include "box/host.hpp"
+#include "commands.hpp"
+#include "core/errors.hpp"
+#include "launch.hpp"
+
+namespace weir::tools {
+namespace {
+
+bool is_up(const std::string& name) {
+  const auto names = box::State::names();
+  return std::ranges::find(names, name) != names.end();
+}
+
+box::State bring_up(const BoxChoice& choice) {
+  box::Order order;
+  order.name = fmt::format("bench-{}", ::getpid());
+  order.topology = choice.box;
+  order.rate = choice.rate;
+  const Progress line;
+  box::State state = box::bring_up(order, [&](const std::string& what, double done) {
+    if (bench::interrupted()) throw Error{problem(Code::io, "interrupted: the box is taken down again")};
+    line.show(what, done);
+  });
+  line.clear();
+  return state;
+}
+
+int run_front_end(const box::State& state, const std::function<void(const box::State&)>& work) {
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child < 0) throw Error{system_problem(errno, "start a process of the front end")};
+  if (child == 0) {
+    telling_errors([&] {
+      box::become_front_end(state);
+      work(state);
+    });
+    std::fflush(nullptr);
+    ::_exit(exit_code());
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR)
+    if (bench::interrupted()) ::kill(child, SIGTERM);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+}  // namespace
+
+void in_box(const BoxChoice& choice, const std::function<void(const box::State&)>& work) {
+  box::check_rights("run in a box");
+  bench::catch_interrupts();
+  const bool there = is_up(choice.box);
+  const box::State state = there ? box::State::find(choice.box) : bring_up(choice);
+  if (state.order().storage == "none")
+    throw Error{problem(Code::invalid, fmt::format("the box '{}' has no file system", choice.box),
+                        "bring one up with --storage cephfs")};
+  try {
+    set_exit_code(run_front_end(state, work));
+  } catch (...) {
+    if (!there) box::take_down(state);
+    throw;
+  }
+  if (!there) box::take_down(state);
+}
+
+double storage_links(const box::State& state) {
+  return static_cast<double>(state.cluster().names(box::Role::storage).size()) * state.cluster().rate().bytes_per_s *
+         box::payload_part;
+}
+
+}  // namespace weir::tools

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "box/state.hpp"
+
+namespace weir::tools {
+
+/// Which box a benchmark runs in.
+struct BoxChoice {
+  std::string box;  ///< the name of one that is up, or a topology to bring one up for the time of the benchmark
+  std::string rate = "200mbit";
+};
+
+/// Does the work in a process of the box's front end, which sees the files that its hosts see; afterwards the box is as
+/// it was before. The exit code is the work's.
+void in_box(const BoxChoice& choice, const std::function<void(const box::State&)>& work);
+
+/// What the storage hosts' links carry together, payload in bytes a second.
+double storage_links(const box::State& state);
+
+}  // namespace weir::tools

@@ -17,11 +17,25 @@ bool Tally::wanted() noexcept {
   return wanted;
 }
 
-void Tally::taken(const char* call, const Step& step, double seconds, double pack_s) {
-  if (!wanted()) return;
+void Tally::count(const char* call, double seconds, double pack_s) {
   Kind& kind = taken_[call];
   ++kind.calls;
   kind.seconds += seconds;
+  pack_s_ += pack_s;
+}
+
+void Tally::taken_alone(const char* call, std::uint64_t bytes, double seconds, double pack_s) {
+  if (!wanted()) return;
+  count(call, seconds, pack_s);
+  sum_.bytes += bytes;
+  sum_.stored_bytes += bytes;
+  sum_.storage_calls += bytes > 0 ? 1 : 0;
+  plan_ = "none: the part of each rank is one piece, which it moves itself";
+}
+
+void Tally::taken(const char* call, const Step& step, double seconds, double pack_s) {
+  if (!wanted()) return;
+  count(call, seconds, pack_s);
   const Report report = step.report();
   sum_.bytes += report.bytes;
   sum_.stored_bytes += report.stored_bytes;
@@ -29,7 +43,6 @@ void Tally::taken(const char* call, const Step& step, double seconds, double pac
   sum_.copy_s += report.copy_s;
   sum_.storage_s += report.storage_s;
   sum_.wait_s += report.wait_s;
-  pack_s_ += pack_s;
   plan_ = step.explain();
 }
 

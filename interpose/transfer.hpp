@@ -40,9 +40,17 @@ class Transfer {
 
  private:
   Status prepare(const Access& access);
+  /// Where this rank's part lies, when it is one piece.
+  [[nodiscard]] std::optional<std::uint64_t> one_piece() const noexcept {
+    return file_.view.pieces().one_piece(before_, moved_);
+  }
+  /// Moves this rank's part, when it is one piece, and meets the others. True when they have done so too, or any has
+  /// failed: then all is over. Collective.
+  bool go_alone();
+  Status move_piece(std::uint64_t at);
   /// Reads again what lies before the end of the file. Collective.
   Status read_to_end();
-  Result<Step> next_step(File& file) const;
+  Result<Step> next_step(File& file);
   /// Gives the step its data too. Collective.
   Status make_step(File& file);
   Status give();
@@ -56,18 +64,9 @@ class Transfer {
   Memory memory_;
   std::uint64_t before_ = 0;  // visible bytes ahead of it
   std::uint64_t moved_ = 0;
+  bool done_ = false;  // this rank's part has been moved
   std::optional<Step> step_;
   double seconds_ = 0, pack_s_ = 0;
 };
-
-/// A blocking collective access, by Weir or, when that cannot, by `otherwise`.
-template <class Otherwise>
-int transfer(OpenFile& file, const Access& access, MPI_Status* status, MPI_Offset* pointer, Otherwise&& otherwise) {
-  Transfer transfer{file, access};
-  if (!transfer.begin()) return otherwise();
-  transfer.start();
-  if (pointer) *pointer += transfer.elements();
-  return transfer.finish(status);
-}
 
 }  // namespace weir::interpose

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 
 #include "mpi/world.hpp"
@@ -228,6 +229,156 @@ TEST_F(Semantics, hints_are_honoured_and_told) {
   EXPECT_EQ(hint(opened, "weir"), "hint romio_cb_write is disable");
   EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
   MPI_Info_free(&info);
+}
+
+/// The MPI library opens none of these files before something is passed through.
+TEST_F(Semantics, what_a_file_is_can_be_asked_before_anything_is_passed_through) {
+  MPI_File opened = open("asked");
+  int mode = 0, same = MPI_UNEQUAL, atomic = 1;
+  EXPECT_EQ(MPI_File_get_amode(opened, &mode), MPI_SUCCESS);
+  EXPECT_EQ(mode, MPI_MODE_CREATE | MPI_MODE_RDWR);
+  MPI_Group group = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
+  EXPECT_EQ(MPI_File_get_group(opened, &group), MPI_SUCCESS);
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_compare(group, world, &same);
+  EXPECT_EQ(same, MPI_IDENT);
+  MPI_Group_free(&group);
+  MPI_Group_free(&world);
+  EXPECT_EQ(MPI_File_get_atomicity(opened, &atomic), MPI_SUCCESS);
+  EXPECT_EQ(atomic, 0);
+  MPI_Aint extent = 0;
+  EXPECT_EQ(MPI_File_get_type_extent(opened, MPI_DOUBLE, &extent), MPI_SUCCESS);
+  EXPECT_EQ(extent, static_cast<MPI_Aint>(sizeof(double)));
+  MPI_Offset size = -1;
+  EXPECT_EQ(MPI_File_get_size(opened, &size), MPI_SUCCESS);
+  EXPECT_EQ(size, 0);
+  EXPECT_EQ(MPI_File_set_size(opened, 1000), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_get_size(opened, &size), MPI_SUCCESS);
+  EXPECT_EQ(size, 1000);
+  EXPECT_EQ(MPI_File_seek(opened, -1, MPI_SEEK_END), MPI_SUCCESS);
+  MPI_Offset position = 0;
+  EXPECT_EQ(MPI_File_get_position(opened, &position), MPI_SUCCESS);
+  EXPECT_EQ(position, 999);
+  EXPECT_EQ(MPI_File_sync(opened), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_preallocate(opened, 5000), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_get_size(opened, &size), MPI_SUCCESS);
+  EXPECT_EQ(size, 5000);
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "access_style", "write_once");
+  EXPECT_EQ(MPI_File_set_info(opened, info), MPI_SUCCESS);
+  EXPECT_EQ(hint(opened, "access_style"), "write_once");
+  MPI_Info_free(&info);
+  EXPECT_EQ(MPI_File_c2f(MPI_File_f2c(MPI_File_c2f(opened))), MPI_File_c2f(opened));
+  EXPECT_EQ(MPI_File_f2c(MPI_File_c2f(opened)), opened);
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+  EXPECT_EQ(opened, MPI_FILE_NULL);
+}
+
+MPI_File handled_for = MPI_FILE_NULL;
+void note(MPI_File* file, int*, ...) { handled_for = *file; }
+
+TEST_F(Semantics, errors_go_to_the_handler_of_the_file_with_its_handle) {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPI_File_create_errhandler(note, &handler);
+  MPI_File opened = open("handled"), other = open("other");
+  EXPECT_EQ(MPI_File_set_errhandler(opened, handler), MPI_SUCCESS);
+  MPI_Errhandler_free(&handler);
+  char byte = 0;
+  const auto fails_with_handler = [&](int code, const char* what) {
+    EXPECT_NE(code, MPI_SUCCESS) << what;
+    EXPECT_EQ(handled_for, opened) << what;
+    handled_for = MPI_FILE_NULL;
+  };
+  fails_with_handler(MPI_File_write_at_all(opened, -1, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE), "together");
+  fails_with_handler(MPI_File_write_at(opened, -1, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE), "alone");
+  fails_with_handler(MPI_File_set_size(opened, -1), "the size");
+  fails_with_handler(MPI_File_set_view(opened, -1, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL), "the view");
+  fails_with_handler(MPI_File_set_view(opened, 0, MPI_BYTE, MPI_BYTE, "no such", MPI_INFO_NULL), "the representation");
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+  // The next file has the handler that all files begin with.
+  MPI_File next = open("next");
+  EXPECT_NE(MPI_File_write_at_all(next, -1, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(handled_for, MPI_FILE_NULL);
+  EXPECT_EQ(MPI_File_close(&next), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_close(&other), MPI_SUCCESS);
+}
+
+TEST_F(Semantics, modes_of_opening_are_kept) {
+  const auto kind_of = [&](const char* name, int mode, MPI_File* opened) {
+    int kind = MPI_SUCCESS;
+    MPI_Error_class(MPI_File_open(MPI_COMM_WORLD, file(name).c_str(), mode, MPI_INFO_NULL, opened), &kind);
+    return kind;
+  };
+  MPI_File opened = MPI_FILE_NULL;
+  EXPECT_EQ(kind_of("made", MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_WRONLY, &opened), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+  EXPECT_EQ(kind_of("made", MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_WRONLY, &opened), MPI_ERR_FILE_EXISTS);
+  EXPECT_EQ(kind_of("made", MPI_MODE_RDONLY | MPI_MODE_CREATE, &opened), MPI_ERR_AMODE);
+  EXPECT_EQ(kind_of("made", MPI_MODE_RDONLY | MPI_MODE_RDWR, &opened), MPI_ERR_AMODE);
+  EXPECT_EQ(kind_of("made", MPI_MODE_RDONLY, &opened), MPI_SUCCESS);
+  char byte = 0;
+  EXPECT_NE(MPI_File_write_at_all(opened, 0, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_NE(MPI_File_write_at(opened, 0, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_NE(MPI_File_set_size(opened, 10), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+  EXPECT_EQ(kind_of("made", MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, &opened), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_FALSE(std::filesystem::exists(file("made")));
+}
+
+TEST_F(Semantics, a_file_that_was_removed_can_be_used_until_it_is_closed) {
+  MPI_File opened = open("removed");
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank() == 0) std::filesystem::remove(file("removed"));
+  MPI_Barrier(MPI_COMM_WORLD);
+  const char mine = static_cast<char>('a' + rank());
+  char back = 0;
+  EXPECT_EQ(MPI_File_write_at_all(opened, rank(), &mine, 1, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_read_at(opened, rank(), &back, 1, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(back, mine);
+  EXPECT_EQ(MPI_File_set_atomicity(opened, 1), MPI_SUCCESS);  // now the MPI library moves the data
+  EXPECT_EQ(MPI_File_read_at_all(opened, ranks() - 1, &back, 1, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(back, static_cast<char>('a' + ranks() - 1));
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+}
+
+TEST_F(Semantics, some_ranks_have_one_piece_and_others_many_or_none) {
+  // Rank 0 has every other byte of the first 20, the last rank none, the others one piece behind them.
+  const bool many = rank() == 0, none = rank() > 0 && rank() == ranks() - 1;
+  MPI_Datatype view = MPI_DATATYPE_NULL;
+  MPI_Type_create_resized(MPI_BYTE, 0, many ? 2 : 1, &view);
+  MPI_Type_commit(&view);
+  std::string expected(static_cast<std::size_t>(10 * (ranks() + 1)), '.');
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    if (i < 20 ? i % 2 == 0 : i < 10 * static_cast<std::size_t>(ranks())) expected[i] = 'x';
+  if (rank() == 0) std::ofstream{file("shares")} << std::string(expected.size(), '.');
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File opened = open("shares");
+  const MPI_Offset at = many ? 0 : 10 * (rank() + 1);
+  ASSERT_EQ(MPI_File_set_view(opened, at, MPI_BYTE, view, "native", MPI_INFO_NULL), MPI_SUCCESS);
+  const std::string mine(10, 'x');
+  for (int time = 0; time < 3; ++time) {  // what was found out the first time is used later
+    EXPECT_EQ(MPI_File_write_at_all(opened, 0, mine.data(), none ? 0 : 10, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    std::string back(10, ' ');
+    MPI_Status status;
+    int count = 0;
+    EXPECT_EQ(MPI_File_read_at_all(opened, 0, back.data(), none ? 0 : 10, MPI_BYTE, &status), MPI_SUCCESS);
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    EXPECT_EQ(count, none ? 0 : 10);
+    EXPECT_EQ(back, none ? std::string(10, ' ') : mine);
+    // In between all have one piece, one of them beyond the end of the file.
+    MPI_File_set_view(opened, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+    const auto end = static_cast<MPI_Offset>(expected.size());
+    EXPECT_EQ(MPI_File_read_at_all(opened, none ? end - 3 : 0, back.data(), 10, MPI_BYTE, &status), MPI_SUCCESS);
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    EXPECT_EQ(count, none ? 3 : 10);
+    MPI_File_set_view(opened, at, MPI_BYTE, view, "native", MPI_INFO_NULL);
+  }
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+  EXPECT_EQ(contents("shares"), expected);
+  MPI_Type_free(&view);
 }
 
 TEST_F(Semantics, a_file_that_cannot_be_opened_is_told_by_all) {

@@ -14,6 +14,7 @@
 #include "core/settings.hpp"
 #include "launch.hpp"
 #include "memory_server_process.hpp"
+#include "preload.hpp"
 #include "results.hpp"
 #include "machine/posix_traits.hpp"
 
@@ -36,6 +37,7 @@ struct Options {
   std::vector<std::string> hints;
   std::string launcher;
   std::string tier;
+  std::string through = "library";
 };
 
 /// Those asked for, or all that can be had, and the control.
@@ -50,6 +52,18 @@ std::vector<bench::Baseline> chosen_baselines(const std::vector<std::string>& na
   }
   chosen.push_back({"weir", {}, {}});
   return chosen;
+}
+
+/// What the launcher needs for ranks whose MPI-IO is taken over, with these settings.
+std::vector<std::string> run_arguments(const Settings& settings) {
+  const std::string library = preload_library();
+  if (library.empty())
+    throw Error{problem(Code::not_found, "cannot compare through run: libweir_mpiio.so is not beside libweir.so",
+                        "install it there")};
+  std::vector<std::string> arguments = preload_arguments(library);
+  for (const auto& [key, value] : settings)
+    for (std::string& word : give_variable(environment_name(key), value)) arguments.push_back(std::move(word));
+  return arguments;
 }
 
 bench::Results run_all(const Options& options) {
@@ -77,7 +91,8 @@ bench::Results run_all(const Options& options) {
                      .budget_s = 0,
                      .seed = std::random_device{}(),
                      .settings = settings,
-                     .hints = pairs_of(options.hints, "--hint")};
+                     .hints = pairs_of(options.hints, "--hint"),
+                     .through_run = options.through == "run"};
 
   bench::catch_interrupts();
   const Progress progress;
@@ -89,8 +104,13 @@ bench::Results run_all(const Options& options) {
         std::max(0.0, (options.budget_s - used.count()) / static_cast<double>(baselines.size() - i));
     auto command = bench::launcher(options.launcher, options.ranks);
     command.insert(command.begin() + 1, baselines[i].flags.begin(), baselines[i].flags.end());
+    if (results.request.through_run) {
+      const auto preload = run_arguments(settings);
+      command.insert(command.begin() + 1, preload.begin(), preload.end());
+    }
     command.push_back(worker);
-    run_worker(baselines[i].name, command, 2 * results.request.operations.size(), progress, results);
+    const std::size_t steps = results.request.through_run ? 1 : 2;
+    run_worker(baselines[i].name, command, steps * results.request.operations.size(), progress, results);
   }
   progress.clear();
   return results;
@@ -127,6 +147,10 @@ void add_workload(CLI::App& command, const bench::WorkloadKind& kind, const std:
       ->check(CLI::NonNegativeNumber);
   add("--dir", options->directory, "where to make a directory for the files (TMPDIR, else the working directory)")
       ->check(CLI::ExistingDirectory);
+  add("--through", options->through,
+      "who moves the data for Weir: a program that uses the library, or one that calls MPI-IO, one call a variable, under "
+      "weir run")
+      ->check(CLI::IsMember({"library", "run"}));
   add("--tier", options->tier, "memory for aggregation, as the setting memory.tier; for remote a server is started here");
   workload->add_flag("--existing", options->existing, "overwrite a file in place instead of making a new one")
       ->group(group);

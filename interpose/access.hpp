@@ -51,6 +51,21 @@ int alone(MPI_File& handle, const char* call, Pointer pointer, const char* reaso
   return code == MPI_SUCCESS || handle == file->handle ? code : file->fail(code);
 }
 
+/// A blocking access by this rank alone. Without an offset it is at the file pointer.
+template <class Passing>
+int alone(MPI_File& handle, const MPI_Offset* at, Access access, MPI_Status* status, Passing&& passing) {
+  OpenFile* const file = find(handle);
+  if (file && file->waits() && file->view.pieces().tile().dense() && !file->why_pass(access.way)) {
+    access.position = at ? *at : file->position;
+    Transfer transfer{*file, access};
+    if (const auto code = transfer.move_alone(status)) {
+      if (!at && *code == MPI_SUCCESS) file->position += transfer.elements();
+      return *code;
+    }
+  }
+  return alone(handle, access.call, at ? Pointer::none : Pointer::individual, "independent", passing);
+}
+
 /// What any rank asks of the file as the MPI library has it, or else of the program's handle.
 template <class Passing>
 int told_of(OpenFile& file, MPI_File& handle, Passing&& passing) {

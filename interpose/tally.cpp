@@ -24,13 +24,12 @@ void Tally::count(const char* call, double seconds, double pack_s) {
   pack_s_ += pack_s;
 }
 
-void Tally::taken_alone(const char* call, std::uint64_t bytes, double seconds, double pack_s) {
+void Tally::moved(const char* call, std::uint64_t bytes, double seconds, double pack_s) {
   if (!wanted()) return;
   count(call, seconds, pack_s);
   sum_.bytes += bytes;
   sum_.stored_bytes += bytes;
   sum_.storage_calls += bytes > 0 ? 1 : 0;
-  plan_ = "none: the part of each rank is one piece, which it moves itself";
 }
 
 void Tally::taken(const char* call, const Step& step, double seconds, double pack_s) {
@@ -59,6 +58,7 @@ std::string Tally::text(const std::string& path, const std::string& refusal) con
       "waiting\n",
       format_bytes(sum_.bytes), format_bytes(sum_.stored_bytes), sum_.storage_calls, format_seconds(pack_s_),
       format_seconds(sum_.copy_s), format_seconds(sum_.storage_s), format_seconds(sum_.wait_s));
+  if (plan_.empty()) return text + "  no plan: the part of each rank is one piece, which it moves itself\n";
   text += "  last plan: ";
   for (const char c : plan_) text += c == '\n' ? std::string{"\n  "} : std::string{c};
   text.resize(text.find_last_not_of(" \n") + 1);

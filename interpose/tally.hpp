@@ -18,7 +18,7 @@ class Tally {
   }
   void taken(const char* call, const Step& step, double seconds, double pack_s);
   /// Each rank moved its own piece.
-  void taken_alone(const char* call, std::uint64_t bytes, double seconds, double pack_s);
+  void moved(const char* call, std::uint64_t bytes, double seconds, double pack_s);
   [[nodiscard]] std::string text(const std::string& path, const std::string& refusal) const;
 
  private:

@@ -176,6 +176,22 @@ Status Transfer::read_to_end() {
   return step_->finish();
 }
 
+void Transfer::hand_over(MPI_Status* status) {
+  if (way_ == Way::read) memory_.unpack(moved_);
+  set_bytes(status, moved_);
+}
+
+std::optional<int> Transfer::move_alone(MPI_Status* status) {
+  const double start = now();
+  const auto place = one_piece();
+  if (!mine_.ok() || (moved_ > 0 && !place)) return std::nullopt;
+  if (moved_ > 0)
+    if (const Status moved = move_piece(*place); !moved.ok()) return file_.fail(moved);
+  hand_over(status);
+  file_.tally.moved(call_, moved_, now() - start + pack_s_, pack_s_);
+  return MPI_SUCCESS;
+}
+
 int Transfer::finish(MPI_Status* status) {
   const double start = now();
   if (step_) {
@@ -187,13 +203,12 @@ int Transfer::finish(MPI_Status* status) {
     set_bytes(status, 0);
     return own_code_ != MPI_SUCCESS ? file_.fail(own_code_) : file_.fail(outcome_);
   }
-  if (way_ == Way::read) memory_.unpack(moved_);
-  set_bytes(status, moved_);
+  hand_over(status);
   seconds_ += now() - start;
   if (step_)
     file_.tally.taken(call_, *step_, seconds_ + pack_s_, pack_s_);
   else
-    file_.tally.taken_alone(call_, moved_, seconds_ + pack_s_, pack_s_);
+    file_.tally.moved(call_, moved_, seconds_ + pack_s_, pack_s_);
   return MPI_SUCCESS;
 }
 

@@ -35,6 +35,10 @@ class Transfer {
   /// Waits, unpacks what was read; tells how many bytes were moved. Collective.
   int finish(MPI_Status* status);
 
+  /// Instead of all that: this rank's part, without the others. Nothing when it cannot, and the MPI library is to.
+  /// Local.
+  std::optional<int> move_alone(MPI_Status* status);
+
   /// How far the access moves an individual file pointer.
   [[nodiscard]] MPI_Offset elements() const noexcept;
 
@@ -48,6 +52,8 @@ class Transfer {
   /// failed: then all is over. Collective.
   bool go_alone();
   Status move_piece(std::uint64_t at);
+  /// What was read goes where the program wants it, which is told how much it is.
+  void hand_over(MPI_Status* status);
   /// Reads again what lies before the end of the file. Collective.
   Status read_to_end();
   Result<Step> next_step(File& file);

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "background.hpp"
 #include "real.hpp"
 #include "transfer.hpp"
 
@@ -24,6 +25,7 @@ enum class Pointer { none, individual };
 /// What the MPI library does with all ranks, through a handle of its own. Collective.
 template <class Passing>
 int by_library(OpenFile& file, MPI_File& handle, Pointer pointer, Passing&& passing) {
+  file.settle();
   int code = file.open_library();
   if (code == MPI_SUCCESS) {
     handle = file.library;
@@ -98,6 +100,7 @@ template <class Carry, class Passing>
 int collective(MPI_File& handle, const MPI_Offset* at, Access access, Carry&& carry, Passing&& passing) {
   OpenFile* const file = find(handle);
   if (!file) return passing();
+  file->settle();
   const auto pass_on = [&] {
     file->tally.passed(access.call, file->why_pass(access.way));
     return by_library(*file, handle, at ? Pointer::none : Pointer::individual, passing);
@@ -130,15 +133,24 @@ int end_split(MPI_File& handle, MPI_Status* status, Passing&& passing) {
   return std::unique_ptr<Transfer> { std::move(file->split) } -> finish(status);
 }
 
-/// A non-blocking collective access. MPI lets a rank go on without any other having come, and complete in whatever
-/// order; so each rank has its own part carried out alone.
+/// A non-blocking collective access. Without an offset it is at the file pointer. Where it cannot be carried out beside
+/// the program, each rank has its own part carried out alone by `alone_call`: no rank may wait for another here.
 template <class Passing>
-int nonblocking(MPI_File& handle, Way way, const char* call, Passing&& passing, auto&& alone_call) {
+int nonblocking(MPI_File& handle, const MPI_Offset* at, Access access, MPI_Request* request, Passing&& passing,
+                auto&& alone_call) {
   OpenFile* const file = find(handle);
   if (!file) return passing();
-  if (!file->why_pass(way)) return alone_call();
-  file->tally.passed(call, file->why_pass(way));
-  return by_library(*file, handle, Pointer::none, passing);
+  if (file->why_pass(access.way)) {
+    file->tally.passed(access.call, file->why_pass(access.way));
+    return by_library(*file, handle, at ? Pointer::none : Pointer::individual, passing);
+  }
+  if (!file->can_go_on_beside()) return alone_call();
+  access.position = at ? *at : file->position;
+  auto transfer = std::make_unique<Transfer>(*file, access);
+  const MPI_Offset elements = transfer->elements();
+  const int code = begin_in_background(*file, std::move(transfer), request);
+  if (!at && code == MPI_SUCCESS) file->position += elements;
+  return code;
 }
 
 /// The new view of a file. Collective.
@@ -227,6 +239,7 @@ int done_together(MPI_File& handle, bool can_be, Deed&& deed, Passing&& passing)
   if (!file->waits()) return told_of(*file, handle, passing);
   if (!can_be) return passing();  // the program's handle tells why
   if (!file->company->weir()) return by_library(*file, handle, Pointer::none, passing);
+  file->settle();
   const Status status = deed(*file);
   return status.ok() ? MPI_SUCCESS : file->fail(status);
 }

@@ -14,11 +14,12 @@
 #include <mutex>
 #include <utility>
 
+#include "background.hpp"
 #include "errors.hpp"
 #include "handles.hpp"
 #include "policy.hpp"
+#include "program.hpp"
 #include "real.hpp"
-#include "shared_pointer_users.hpp"
 #include "storage/storage_problem.hpp"
 #include "transfer.hpp"
 
@@ -32,7 +33,7 @@ std::atomic<std::uint64_t> changes{0};  // of the files that are open
 
 // What ranks tell one another when they open a file.
 constexpr std::uint64_t flag_failed = 1, flag_not_plain = 2, flag_refused = 4, flag_shared_pointers = 8,
-                        flag_at_once = 16, flag_not_alone = 32;
+                        flag_at_once = 16, flag_not_alone = 32, flag_background = 64;
 
 /// MPI libraries let a name begin with that of a file system: "ufs:data".
 std::string plain_name(const char* path) {
@@ -155,6 +156,7 @@ int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_F
                                                                               << 32;
   if (file->handle == MPI_FILE_NULL) flags |= flag_at_once;
   if (!policy.ranks_may_go_alone) flags |= flag_not_alone;
+  if (uses_background()) flags |= flag_background;
   file->company = Company::take(communicator, flags);
   const bool same_mode = (flags >> 16 & flags >> 32 & 0xffff) == 0;
   if ((flags & flag_at_once) || !same_mode) {
@@ -163,6 +165,7 @@ int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_F
     return opened(code, std::move(file), policy, *handle);
   }
   *handle = file->handle;
+  if (flags & flag_background) (void)file->company->weir();  // there is no meeting when such an access begins
   file->circumstances = circumstances_of(policy.settings, found.st_dev);
   if (info != MPI_INFO_NULL) PMPI_Info_dup(info, &file->hints);
   file->defers_views = true;
@@ -179,19 +182,17 @@ const char* OpenFile::why_pass(Way way) const noexcept {
   return mode & allowed ? nullptr : "not allowed by the mode of opening";
 }
 
-File* OpenFile::weir(Way way) {
+Result<File*> OpenFile::open_weir(Way way) {
   auto& file = way == Way::read ? reader : writer;
   if (file) return &*file;
   auto context = company->weir();
-  Status status = context.status();
-  if (context) {
-    auto opened = way == Way::read ? (*context)->open(path, settings) : (*context)->update(path, settings);
-    if (opened) return &file.emplace(std::move(*opened));
-    status = opened.status();
-  }
-  refuse(status.message());
-  return nullptr;
+  if (!context) return context.status();
+  auto opened = way == Way::read ? (*context)->open(path, settings) : (*context)->update(path, settings);
+  if (!opened) return opened.status();
+  return &file.emplace(std::move(*opened));
 }
+
+bool OpenFile::can_go_on_beside() const noexcept { return waits() && company->context && company->is_on_one_node(); }
 
 int OpenFile::open_library() {
   if (library == MPI_FILE_NULL) {
@@ -258,6 +259,8 @@ int close(MPI_File* handle) {
     file = std::move(files.extract(*handle).mapped());
     ++changes;
   }
+  file->settle();
+  complete_background();
   Status status = file->close();
   if (Tally::wanted() && file->company->rank() == 0)
     std::fputs(file->tally.text(file->path, file->refusal).c_str(), stderr);

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,14 +40,14 @@ struct OpenFile {
   bool may_go_alone = false;  ///< settings allow that each rank moves its own data
   bool goes_alone = false;    ///< each rank whose part is one piece moves it at once: the same on all ranks
   std::optional<File> reader, writer;
-  std::unique_ptr<Transfer> split;  ///< begun, not ended
+  std::unique_ptr<Transfer> split;      ///< begun, not ended
+  std::shared_future<void> background;  ///< the last non-blocking access
   Tally tally;
 
   /// Why an access is left to the MPI library: the same on all ranks. Null when it is taken over.
   [[nodiscard]] const char* why_pass(Way way) const noexcept;
-  /// Weir's file for a direction, opened when first needed. When that is not possible, this and all later accesses are
-  /// left to the MPI library. Collective.
-  File* weir(Way way);
+  /// Weir's file for a direction, opened when first needed. Collective.
+  Result<File*> open_weir(Way way);
   /// Whether the MPI library opens the file only when it is needed.
   [[nodiscard]] bool waits() const noexcept { return descriptor >= 0; }
   /// The MPI library's handle, with the view: opened when first needed. Collective.
@@ -55,6 +56,12 @@ struct OpenFile {
   int alone(MPI_File& result);
   /// The name under which it can be opened now, also when it was removed.
   [[nodiscard]] std::string name_now() const;
+  /// Whether non-blocking accesses can be carried out beside the program: the same on all ranks.
+  [[nodiscard]] bool can_go_on_beside() const noexcept;
+  /// Waits for all that is carried out beside the program: only then can the ranks do something else together.
+  void settle() const {
+    if (background.valid()) background.wait();
+  }
   /// All is left to the MPI library from now on. Collective.
   void refuse(std::string reason);
   /// Gives back what was taken instead of opening it in the MPI library.

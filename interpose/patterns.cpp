@@ -25,7 +25,7 @@ Result<Step> Patterns::step(File& file, MPI_Comm communicator, const Part& part,
   if (!known) return known.status();
   scattered = (wishes & is_scattered) != 0;
   if (*known) return std::move(**known);
-  if (!(wishes & repeats_itself)) return declare(file, part, {});
+  if (!(wishes & repeats_itself) || communicator == MPI_COMM_NULL) return declare(file, part, {});
   return declare(file, part, common_cells_of_all(communicator, part.view->sketch(part.before, part.bytes)));
 }
 

@@ -75,7 +75,8 @@ Result<Step> Transfer::next_step(File& file) {
   const std::array<std::uint64_t, 3> all{part.pattern.hash, file_.circumstances, static_cast<std::uint64_t>(way_)};
   part.pattern.hash = XXH3_64bits(all.data(), sizeof all);
   bool scattered = bytes > 0 && !one_piece();
-  auto step = file_.company->patterns.step(file, file_.company->communicator, part, scattered);
+  const MPI_Comm communicator = beside_ ? MPI_COMM_NULL : file_.company->communicator;
+  auto step = file_.company->patterns.step(file, communicator, part, scattered);
   file_.goes_alone = file_.may_go_alone && step && !scattered;
   return step;
 }
@@ -97,7 +98,7 @@ Status Transfer::make_step(File& file) {
   // Plans of ever larger buffers use up what a file may have: then all ranks open it anew, and it has none.
   if (step.status().code() == Code::too_many_files || step.status().code() == Code::no_memory) {
     if (Status closed = file_.close(); !closed.ok()) return closed;
-    if (File* again = file_.weir(way_)) step = next_step(*again);
+    if (auto again = file_.open_weir(way_)) step = next_step(**again);
   }
   if (!step) return step.status();
   step_ = std::move(*step);
@@ -153,9 +154,12 @@ bool Transfer::begin() {
     seconds_ += now() - start;
     return true;
   }
-  File* file = file_.weir(way_);
-  if (!file) return false;
-  outcome_ = make_step(*file);
+  auto file = file_.open_weir(way_);
+  if (!file && !beside_) {
+    file_.refuse(file.status().message());
+    return false;
+  }
+  outcome_ = file ? make_step(**file) : file.status();
   seconds_ += now() - start;
   return true;
 }
@@ -176,40 +180,51 @@ Status Transfer::read_to_end() {
   return step_->finish();
 }
 
-void Transfer::hand_over(MPI_Status* status) {
-  if (way_ == Way::read) memory_.unpack(moved_);
-  set_bytes(status, moved_);
-}
-
 std::optional<int> Transfer::move_alone(MPI_Status* status) {
   const double start = now();
   const auto place = one_piece();
   if (!mine_.ok() || (moved_ > 0 && !place)) return std::nullopt;
   if (moved_ > 0)
     if (const Status moved = move_piece(*place); !moved.ok()) return file_.fail(moved);
-  hand_over(status);
+  if (way_ == Way::read) memory_.unpack(moved_);
+  set_bytes(status, moved_);
   file_.tally.moved(call_, moved_, now() - start + pack_s_, pack_s_);
   return MPI_SUCCESS;
 }
 
-int Transfer::finish(MPI_Status* status) {
+void Transfer::complete() {
   const double start = now();
   if (step_) {
     const Status waited = step_->wait();
     if (outcome_.ok()) outcome_ = waited;
     if (way_ == Way::read && outcome_.code() == Code::end_of_file) outcome_ = read_to_end();
   }
+  if (outcome_.ok() && way_ == Way::read) memory_.unpack(moved_);
+  seconds_ += now() - start;
+}
+
+int Transfer::conclude(MPI_Status* status) {
   if (!outcome_.ok()) {
     set_bytes(status, 0);
     return own_code_ != MPI_SUCCESS ? file_.fail(own_code_) : file_.fail(outcome_);
   }
-  hand_over(status);
-  seconds_ += now() - start;
+  set_bytes(status, moved_);
   if (step_)
     file_.tally.taken(call_, *step_, seconds_ + pack_s_, pack_s_);
   else
     file_.tally.moved(call_, moved_, seconds_ + pack_s_, pack_s_);
   return MPI_SUCCESS;
+}
+
+void Transfer::run() noexcept {
+  beside_ = true;
+  const Status status = attempt("access a file", [&]() -> Status {
+    begin();
+    start();
+    complete();
+    return {};
+  });
+  if (!status.ok()) outcome_ = status;
 }
 
 }  // namespace weir::interpose

@@ -33,7 +33,15 @@ class Transfer {
   /// Without waiting, after `begin`. Collective.
   void start();
   /// Waits, unpacks what was read; tells how many bytes were moved. Collective.
-  int finish(MPI_Status* status);
+  int finish(MPI_Status* status) {
+    complete();
+    return conclude(status);
+  }
+
+  /// Instead of all that, beside the program: everything except telling. Collective, on one node; calls nothing of MPI.
+  void run() noexcept;
+  /// Tells the program what came of it, in its own thread. Local.
+  int conclude(MPI_Status* status);
 
   /// Instead of all that: this rank's part, without the others. Nothing when it cannot, and the MPI library is to.
   /// Local.
@@ -44,6 +52,8 @@ class Transfer {
 
  private:
   Status prepare(const Access& access);
+  /// The waiting part of `finish`. Collective.
+  void complete();
   /// Where this rank's part lies, when it is one piece.
   [[nodiscard]] std::optional<std::uint64_t> one_piece() const noexcept {
     return file_.view.pieces().one_piece(before_, moved_);
@@ -52,8 +62,6 @@ class Transfer {
   /// failed: then all is over. Collective.
   bool go_alone();
   Status move_piece(std::uint64_t at);
-  /// What was read goes where the program wants it, which is told how much it is.
-  void hand_over(MPI_Status* status);
   /// Reads again what lies before the end of the file. Collective.
   Status read_to_end();
   Result<Step> next_step(File& file);
@@ -70,7 +78,8 @@ class Transfer {
   Memory memory_;
   std::uint64_t before_ = 0;  // visible bytes ahead of it
   std::uint64_t moved_ = 0;
-  bool done_ = false;  // this rank's part has been moved
+  bool beside_ = false;  // the program
+  bool done_ = false;    // this rank's part has been moved
   std::optional<Step> step_;
   double seconds_ = 0, pack_s_ = 0;
 };

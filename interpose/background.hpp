@@ -1,0 +1,30 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <vector>
+
+#include "transfer.hpp"
+
+/// Non-blocking collective accesses: a thread of this process carries out those of a file one after another, in the
+/// order in which the program began them, while the program goes on. On one node Weir's ranks meet through shared
+/// memory, so that the thread calls nothing of MPI, whatever threads the program has allowed.
+namespace weir::interpose {
+
+/// Begins a transfer and makes a request for it. Local.
+int begin_in_background(OpenFile& file, std::unique_ptr<Transfer> transfer, MPI_Request* request);
+/// Whether any request of ours has not been completed.
+bool has_background() noexcept;
+/// Completes the requests whose transfers are over.
+void complete_background();
+
+/// A request of ours whose access has failed.
+struct Failure {
+  MPI_Request request;
+  int code;
+};
+/// Those that the calling thread has completed since it last asked.
+std::vector<Failure> take_failures() noexcept;
+
+}  // namespace weir::interpose

@@ -160,8 +160,8 @@ int set_view(MPI_File& handle, MPI_Offset displacement, MPI_Datatype element, MP
   OpenFile* const file = find(handle);
   if (!file) return passing();
   const bool can_be = is_native_view(displacement, element, type, representation);
-  if (!can_be && is_native(representation) &&
-      file->refusal.empty()) {  // maybe on this rank alone: the program's handle tells why
+  if (!can_be && is_native(representation) && file->refusal.empty()) {
+    // Maybe on this rank alone: the program's handle tells why.
     const int code = passing();
     return code != MPI_SUCCESS ? code : file->fail(MPI_ERR_ARG);
   }

@@ -25,7 +25,7 @@ struct Operation {
 
 std::mutex guard;
 std::vector<Operation*> under_way;  // owned by their requests
-std::atomic<std::size_t> count{0};
+std::atomic<std::size_t> count{0};  // requests that the program has not been told the end of
 thread_local std::vector<Failure> failures;
 
 int query(void* state, MPI_Status* status) {
@@ -40,6 +40,7 @@ int query(void* state, MPI_Status* status) {
   return MPI_SUCCESS;  // an error here would be one of MPI_COMM_WORLD
 }
 int release(void* state) {
+  --count;
   delete static_cast<Operation*>(state);
   return MPI_SUCCESS;
 }
@@ -86,9 +87,9 @@ int begin_in_background(OpenFile& file, std::unique_ptr<Transfer> transfer, MPI_
     return code;
   *request = operation->request;
   operation->over = file.background = run_after(file.background, *operation->transfer);
+  ++count;
   const std::lock_guard lock{guard};
   under_way.push_back(operation.release());
-  ++count;
   return MPI_SUCCESS;
 }
 
@@ -102,7 +103,6 @@ void complete_background() {
         std::stable_partition(under_way.begin(), under_way.end(), [](auto* one) { return !is_over(*one); });
     over.assign(rest, under_way.end());
     under_way.erase(rest, under_way.end());
-    count -= over.size();
   }
   for (Operation* operation : over) {
     operation->code = operation->transfer->conclude(&operation->status);

@@ -14,7 +14,7 @@ namespace weir::interpose {
 
 /// Begins a transfer and makes a request for it. Local.
 int begin_in_background(OpenFile& file, std::unique_ptr<Transfer> transfer, MPI_Request* request);
-/// Whether any request of ours has not been completed.
+/// Whether there is any request of ours whose end the program has not been told.
 bool has_background() noexcept;
 /// Completes the requests whose transfers are over.
 void complete_background();

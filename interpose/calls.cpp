@@ -51,7 +51,7 @@ CALL(set_size, (MPI_File file, MPI_Offset size), (file, size),
      done_together(
          file, size >= 0, [&](OpenFile& known) { return set_size(known, size); }, passing))
 CALL(preallocate, (MPI_File file, MPI_Offset size), (file, size),
-     together(file, "preallocate", "not for Weir", passing))
+     together(file, "preallocate", "nothing to move", passing))
 CALL(sync, (MPI_File file), (file),
      done_together(
          file, true, [](OpenFile& known) { return sync(known); }, passing))

@@ -91,7 +91,7 @@ Status Company::agree(const Status& mine) {
   int worst = static_cast<int>(mine.code());
   PMPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, communicator);
   if (worst == static_cast<int>(mine.code())) return mine;
-  return problem(static_cast<Code>(worst), "another rank could not do it");
+  return problem(static_cast<Code>(worst), "cannot close a file: another rank could not");
 }
 
 Status Company::when_all_are_here(const std::function<Status()>& act) {

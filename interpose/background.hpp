@@ -9,7 +9,7 @@
 
 /// Non-blocking collective accesses: a thread of this process carries out those of a file one after another, in the
 /// order in which the program began them, while the program goes on. On one node Weir's ranks meet through shared
-/// memory, so that the thread calls nothing of MPI, whatever threads the program has allowed.
+/// memory, so that the thread asks MPI only whether it is still there, which any thread may.
 namespace weir::interpose {
 
 /// Begins a transfer and makes a request for it. Local.

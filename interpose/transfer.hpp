@@ -38,7 +38,7 @@ class Transfer {
     return conclude(status);
   }
 
-  /// Instead of all that, beside the program: everything except telling. Collective, on one node; calls nothing of MPI.
+  /// Instead of all that, beside the program: everything except telling. Collective, on one node; MPI moves nothing.
   void run() noexcept;
   /// Tells the program what came of it, in its own thread. Local.
   int conclude(MPI_Status* status);

@@ -36,8 +36,20 @@ class Mover {
   virtual void settle() {}
 };
 
+/// The calls of MPI-IO that a program finds: under `weir run` they are taken over.
+struct FileCalls {
+  decltype(&MPI_File_open) open = &MPI_File_open;
+  decltype(&MPI_File_set_view) set_view = &MPI_File_set_view;
+  decltype(&MPI_File_write_at_all) write_at_all = &MPI_File_write_at_all;
+  decltype(&MPI_File_read_at_all) read_at_all = &MPI_File_read_at_all;
+  decltype(&MPI_File_close) close = &MPI_File_close;
+  /// As the MPI library has them, whoever has taken them over.
+  static FileCalls of_library();
+};
+
 /// One collective call a variable, through a file view where a variable has many pieces.
-std::unique_ptr<Mover> mpiio_per_variable(const Scene& scene, const std::map<std::string, std::string>& hints);
+std::unique_ptr<Mover> mpiio_per_variable(const Scene& scene, const std::map<std::string, std::string>& hints,
+                                          const FileCalls& calls = {});
 /// One collective call for everything, with one derived type for the file and one for the memory.
 std::unique_ptr<Mover> mpiio_one_call(const Scene& scene, const std::map<std::string, std::string>& hints);
 /// Every rank writes or reads each of its pieces by itself.

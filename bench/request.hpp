@@ -22,6 +22,7 @@ struct Request {
   std::uint64_t seed = 1;
   std::map<std::string, std::string> settings;  ///< Weir's
   std::map<std::string, std::string> hints;     ///< MPI-IO's
+  bool through_run = false;                     ///< both sides make calls of MPI-IO, which `weir run` has taken over
   int readers = 0;                              ///< in a workflow: ranks that read
 };
 
@@ -50,7 +51,7 @@ struct Answer {
 };
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Request, workload, parameters, baseline, operations, directory, existing, pairs,
-                                   budget_s, seed, settings, hints, readers)
+                                   budget_s, seed, settings, hints, through_run, readers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Measurement, operation, step, formulation, formulations_s, weir_s, baseline_s,
                                    warm_ups, problems, peak_memory_bytes, buffer_bytes, list_bytes, memcpy_s, plain_s,
                                    empty_s, waiting_share)

@@ -156,10 +156,11 @@ bool Results::right() const {
 std::string table(const Results& results) {
   const Workload& workload = results.workload;
   std::string text = fmt::format(
-      "{} {}, {} {}, {} ranks, {} in {} on {}; {}\n"
+      "{} {}, {} {}, {} ranks, {} in {} on {}; {}{}\n"
       "timed open to close until the data is accepted, no fsync on either side; ratio: baseline's time over Weir's\n\n",
       workload.name, workload.variant, workload.size, workload.unit, workload.ranks, format_bytes(workload.file_bytes),
-      results.request.existing ? "an existing file" : "a new file", results.file_system, results.mpi);
+      results.request.existing ? "an existing file" : "a new file", results.file_system, results.mpi,
+      results.request.through_run ? "; a program under weir run, one call a variable on both sides" : "");
   if (!results.entries.empty()) text += times_table(results) + '\n' + limits_table(results);
   const std::string remarks = notes(results);
   return remarks.empty() ? text : text + '\n' + remarks;
@@ -185,6 +186,7 @@ nlohmann::ordered_json to_json(const Results& results) {
           {"parameters", results.request.parameters},
           {"settings", results.request.settings},
           {"hints", results.request.hints},
+          {"through", results.request.through_run ? "run" : "library"},
           {"results", entries},
           {"failures", failures}};
 }

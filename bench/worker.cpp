@@ -49,13 +49,17 @@ class Job {
         workload_{workload},
         request_{std::move(request)},
         trial_{communicator, workload, request_},
-        weir_{communicator, request_.settings} {
+        native_{communicator, request_.settings} {
+    if (request_.through_run) taken_over_ = mpiio_per_variable(trial_.scene(), request_.hints);
     if (request_.baseline == "posix") baselines_.push_back(posix_pieces());
     if (parse_strategy(request_.baseline) && request_.baseline != "weir")
       baselines_.push_back(
           std::make_unique<WeirMover>(communicator, merged(request_.settings, {{"plan.model", request_.baseline}}),
                                       "plan.model=" + request_.baseline));
-    if (request_.baseline == "romio" || request_.baseline == "ompio") {
+    const bool mpiio = request_.baseline == "romio" || request_.baseline == "ompio";
+    if (mpiio && request_.through_run) {
+      baselines_.push_back(mpiio_per_variable(trial_.scene(), request_.hints, FileCalls::of_library()));
+    } else if (mpiio) {
       baselines_.push_back(mpiio_per_variable(trial_.scene(), request_.hints));
       baselines_.push_back(mpiio_one_call(trial_.scene(), request_.hints));
     }
@@ -63,18 +67,21 @@ class Job {
 
   void run() {
     const double start = now();
-    const auto total = static_cast<double>(2 * request_.operations.size());
+    // What `weir run` has learnt of a pattern it keeps: there is no telling it to forget.
+    const std::vector<StepKind> steps =
+        request_.through_run ? std::vector{StepKind::repeated} : std::vector{StepKind::first, StepKind::repeated};
+    const auto total = static_cast<double>(steps.size() * request_.operations.size());
     tell("limits", 0, {});
     const Limits limits = measure_limits(communicator_, trial_.scene().path, workload_.file_bytes, request_.existing);
     const double empty_s = trial_.empty_run();
     double done = 0;
     for (const std::string& operation_name : request_.operations) {
       const Operation operation = operation_name == "write" ? Operation::write : Operation::read;
-      Comparison comparison{communicator_, trial_, weir_, formulations(), request_.seed};
-      for (const StepKind step : {StepKind::first, StepKind::repeated}) {
+      Comparison comparison{communicator_, trial_, weir(), formulations(), request_.seed};
+      for (const StepKind step : steps) {
         const std::string phase = fmt::format("{} {}", operation_name, name(step));
         const double left_s = request_.budget_s - broadcast(communicator_, now() - start);
-        const MemoryUse memory = measure_memory(operation, step);
+        const MemoryUse memory = request_.through_run ? MemoryUse{} : measure_memory(operation, step);
         Measurement measurement = comparison.measure(operation, step, request_.pairs, left_s / (total - done),
                                                      [&](double part) { tell(phase, (done + part) / total, {}); });
         if (!memory.problem.empty()) measurement.problems.push_back("weir: " + memory.problem);
@@ -90,10 +97,12 @@ class Job {
   }
 
  private:
+  Mover& weir() { return taken_over_ ? *taken_over_ : native_; }
+
   std::vector<Mover*> formulations() {
     std::vector<Mover*> list;
     for (const auto& baseline : baselines_) list.push_back(baseline.get());
-    if (list.empty()) list.push_back(&weir_);
+    if (list.empty()) list.push_back(&weir());
     return list;
   }
 
@@ -113,7 +122,8 @@ class Job {
   const Workload& workload_;
   Request request_;
   Trial trial_;
-  WeirMover weir_;
+  WeirMover native_;
+  std::unique_ptr<Mover> taken_over_;  ///< the program's own calls
   std::vector<std::unique_ptr<Mover>> baselines_;
 };
 

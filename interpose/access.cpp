@@ -1,19 +1,27 @@
 #include "access.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <string_view>
 
 #include "core/descriptor.hpp"
 #include "core/errors.hpp"
 #include "machine/posix_traits.hpp"
 #include "policy.hpp"
+#include "storage/storage_problem.hpp"
 
 namespace weir::interpose {
 
+bool is_native(const char* representation) noexcept {
+  return representation && std::string_view{representation} == "native";
+}
+
 bool is_native_view(MPI_Offset displacement, MPI_Datatype element, MPI_Datatype type, const char* representation) {
   if (displacement < 0 || element == MPI_DATATYPE_NULL || type == MPI_DATATYPE_NULL) return false;
-  if (!representation || std::string_view{representation} != "native") return false;
+  if (!is_native(representation)) return false;
   MPI_Count element_size = 0, size = 0;
   PMPI_Type_size_x(element, &element_size);
   PMPI_Type_size_x(type, &size);
@@ -33,6 +41,50 @@ int synchronised(int code, MPI_File handle) {
   if (const Descriptor pages{::open(file->path.c_str(), O_RDONLY | O_CLOEXEC)})
     ::posix_fadvise(pages.get(), 0, 0, POSIX_FADV_DONTNEED);
   return code;
+}
+
+int size_of(OpenFile& file, MPI_Offset* size) {
+  struct stat now {};
+  if (::fstat(file.descriptor, &now) != 0) return file.fail(storage_problem(errno, "find the size of", file.path));
+  *size = now.st_size;
+  return MPI_SUCCESS;
+}
+
+int group_of(OpenFile& file, MPI_Group* group) { return PMPI_Comm_group(file.company->communicator, group); }
+
+int hints_of(OpenFile& file, MPI_Info* info) {
+  const int code = file.hints == MPI_INFO_NULL ? PMPI_Info_create(info) : PMPI_Info_dup(file.hints, info);
+  return inform(code, file.handle, info);
+}
+
+Status set_size(OpenFile& file, MPI_Offset size) {
+  return file.company->when_all_are_here([&]() -> Status {
+    if (file.mode & MPI_MODE_RDONLY) return storage_problem(EROFS, "change the size of", file.path);
+    return ::ftruncate(file.descriptor, size) == 0 ? Status{} : storage_problem(errno, "change the size of", file.path);
+  });
+}
+
+Status sync(OpenFile& file) {
+  const auto mine = [&] {
+    return ::fsync(file.descriptor) == 0 ? Status{} : storage_problem(errno, "sync", file.path);
+  };
+  // On one node whoever syncs does so for all.
+  if (file.company->is_on_one_node()) return file.company->when_all_are_here(mine);
+  return file.company->agree(mine());
+}
+
+Status set_hints(OpenFile& file, MPI_Info info) {
+  int keys = 0;
+  if (file.hints == MPI_INFO_NULL) PMPI_Info_create(&file.hints);
+  if (info != MPI_INFO_NULL) PMPI_Info_get_nkeys(info, &keys);
+  for (int i = 0; i < keys; ++i) {
+    char key[MPI_MAX_INFO_KEY + 1] = {}, value[MPI_MAX_INFO_VAL + 1] = {};
+    int found = 0;
+    PMPI_Info_get_nthkey(info, i, key);
+    PMPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found);
+    if (found) PMPI_Info_set(file.hints, key, value);
+  }
+  return {};
 }
 
 int inform(int code, MPI_File handle, MPI_Info* info) {

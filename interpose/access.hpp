@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "background.hpp"
 #include "real.hpp"
 #include "transfer.hpp"
 
@@ -21,8 +22,22 @@ int at_pointer(OpenFile& file, MPI_File handle, Passing&& passing) {
 
 enum class Pointer { none, individual };
 
+/// What the MPI library does with all ranks, through a handle of its own. Collective.
+template <class Passing>
+int by_library(OpenFile& file, MPI_File& handle, Pointer pointer, Passing&& passing) {
+  file.settle();
+  int code = file.open_library();
+  if (code == MPI_SUCCESS) {
+    handle = file.library;
+    code = pointer == Pointer::individual ? at_pointer(file, handle, passing) : passing();
+    if (handle == file.handle) return code;  // its handler has been called
+  }
+  return code == MPI_SUCCESS ? code : file.fail(code);
+}
+
 /// Whether it can be a view at all, in the native representation; what is wrong with it is left to the MPI library to
 /// tell.
+bool is_native(const char* representation) noexcept;
 bool is_native_view(MPI_Offset displacement, MPI_Datatype element, MPI_Datatype type, const char* representation);
 /// The error of an access that needs a view that the MPI library does not know of.
 Status untold_view(const OpenFile& file);
@@ -33,41 +48,62 @@ int alone(MPI_File& handle, const char* call, Pointer pointer, const char* reaso
   OpenFile* const file = find(handle);
   if (!file) return passing();
   file->tally.passed(call, file->refusal.empty() ? reason : file->refusal.c_str());
-  const MPI_File own = handle;
-  if (const int code = file->view.alone(own, file->path, file->mode, handle); code != MPI_SUCCESS)
-    return file->fail(code);
+  if (const int code = file->alone(handle); code != MPI_SUCCESS) return file->fail(code);
   const int code = pointer == Pointer::individual ? at_pointer(*file, handle, passing) : passing();
-  return code == MPI_SUCCESS || handle == own ? code : file->fail(code);
+  return code == MPI_SUCCESS || handle == file->handle ? code : file->fail(code);
+}
+
+/// A blocking access by this rank alone. Without an offset it is at the file pointer.
+template <class Passing>
+int alone(MPI_File& handle, const MPI_Offset* at, Access access, MPI_Status* status, Passing&& passing) {
+  OpenFile* const file = find(handle);
+  if (file && file->waits() && file->view.pieces().tile().dense() && !file->why_pass(access.way)) {
+    access.position = at ? *at : file->position;
+    Transfer transfer{*file, access};
+    if (const auto code = transfer.move_alone(status)) {
+      if (!at && *code == MPI_SUCCESS) file->position += transfer.elements();
+      return *code;
+    }
+  }
+  return alone(handle, access.call, at ? Pointer::none : Pointer::individual, "independent", passing);
+}
+
+/// What any rank asks of the file as the MPI library has it, or else of the program's handle.
+template <class Passing>
+int told_of(OpenFile& file, MPI_File& handle, Passing&& passing) {
+  if (file.library != MPI_FILE_NULL) handle = file.library;
+  const int code = passing();
+  return code == MPI_SUCCESS || handle == file.handle ? code : file.fail(code);
 }
 
 /// What all ranks do together, left to the MPI library.
 template <class Passing>
-int together(MPI_File handle, const char* call, Passing&& passing) {
-  if (OpenFile* const file = find(handle)) {
-    file->tally.passed(call, file->refusal.empty() ? "shared file pointer" : file->refusal.c_str());
-    if (const int code = file->view.tell_all(handle); code != MPI_SUCCESS) return code;
-  }
-  return passing();
+int together(MPI_File& handle, const char* call, const char* reason, Passing&& passing) {
+  OpenFile* const file = find(handle);
+  if (!file) return passing();
+  file->tally.passed(call, file->refusal.empty() ? reason : file->refusal.c_str());
+  return by_library(*file, handle, Pointer::none, passing);
 }
 
 /// What one rank does with the shared file pointer.
 template <class Passing>
-int at_shared_pointer(MPI_File handle, const char* call, Passing&& passing) {
-  if (OpenFile* const file = find(handle)) {
-    file->tally.passed(call, file->refusal.empty() ? "shared file pointer" : file->refusal.c_str());
-    if (file->view.pending()) return file->fail(untold_view(*file));
-  }
-  return passing();
+int at_shared_pointer(MPI_File& handle, const char* call, Passing&& passing) {
+  OpenFile* const file = find(handle);
+  if (!file) return passing();
+  file->tally.passed(call, file->refusal.empty() ? "shared file pointer" : file->refusal.c_str());
+  if (file->view.pending()) return file->fail(untold_view(*file));
+  return told_of(*file, handle, passing);
 }
 
 /// A collective access: blocking, or the first half of a split one. Without an offset it is at the file pointer.
 template <class Carry, class Passing>
-int collective(MPI_File handle, const MPI_Offset* at, Access access, Carry&& carry, Passing&& passing) {
+int collective(MPI_File& handle, const MPI_Offset* at, Access access, Carry&& carry, Passing&& passing) {
   OpenFile* const file = find(handle);
   if (!file) return passing();
+  file->settle();
   const auto pass_on = [&] {
     file->tally.passed(access.call, file->why_pass(access.way));
-    return at ? passing() : at_pointer(*file, handle, passing);
+    return by_library(*file, handle, at ? Pointer::none : Pointer::individual, passing);
   };
   if (file->why_pass(access.way)) return pass_on();
   access.position = at ? *at : file->position;
@@ -90,32 +126,48 @@ inline int keep(OpenFile& file, std::unique_ptr<Transfer> transfer) {
 
 /// The second half of a split access.
 template <class Passing>
-int end_split(MPI_File handle, MPI_Status* status, Passing&& passing) {
+int end_split(MPI_File& handle, MPI_Status* status, Passing&& passing) {
   OpenFile* const file = find(handle);
-  if (!file || !file->split) return passing();
+  if (!file) return passing();
+  if (!file->split) return told_of(*file, handle, passing);
   return std::unique_ptr<Transfer> { std::move(file->split) } -> finish(status);
 }
 
-/// A non-blocking collective access. MPI lets a rank go on without any other having come, and complete in whatever
-/// order; so each rank has its own part carried out alone.
+/// A non-blocking collective access. Without an offset it is at the file pointer. Where it cannot be carried out beside
+/// the program, each rank has its own part carried out alone by `alone_call`: no rank may wait for another here.
 template <class Passing>
-int nonblocking(MPI_File handle, Way way, const char* call, Passing&& passing, auto&& alone_call) {
+int nonblocking(MPI_File& handle, const MPI_Offset* at, Access access, MPI_Request* request, Passing&& passing,
+                auto&& alone_call) {
   OpenFile* const file = find(handle);
   if (!file) return passing();
-  if (!file->why_pass(way)) return alone_call();
-  file->tally.passed(call, file->why_pass(way));
-  return passing();
+  if (file->why_pass(access.way)) {
+    file->tally.passed(access.call, file->why_pass(access.way));
+    return by_library(*file, handle, at ? Pointer::none : Pointer::individual, passing);
+  }
+  if (!file->can_go_on_beside()) return alone_call();
+  access.position = at ? *at : file->position;
+  auto transfer = std::make_unique<Transfer>(*file, access);
+  const MPI_Offset elements = transfer->elements();
+  const int code = begin_in_background(*file, std::move(transfer), request);
+  if (!at && code == MPI_SUCCESS) file->position += elements;
+  return code;
 }
 
 /// The new view of a file. Collective.
 template <class Passing>
-int set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype element, MPI_Datatype type,
+int set_view(MPI_File& handle, MPI_Offset displacement, MPI_Datatype element, MPI_Datatype type,
              const char* representation, Passing&& passing) {
   OpenFile* const file = find(handle);
-  if (!file || !file->refusal.empty()) return passing();
-  const bool defer = file->defers_views && !file->atomic && is_native_view(displacement, element, type, representation);
+  if (!file) return passing();
+  const bool can_be = is_native_view(displacement, element, type, representation);
+  if (!can_be && is_native(representation) && file->refusal.empty()) {
+    // Maybe on this rank alone: the program's handle tells why.
+    const int code = passing();
+    return code != MPI_SUCCESS ? code : file->fail(MPI_ERR_ARG);
+  }
+  const bool defer = can_be && file->refusal.empty() && file->defers_views && !file->atomic;
   if (!defer)
-    if (const int code = passing(); code != MPI_SUCCESS) return code;
+    if (const int code = by_library(*file, handle, Pointer::none, passing); code != MPI_SUCCESS) return code;
   file->view.set(displacement, element, type, representation);
   if (!defer) file->view.told();
   file->position = 0;
@@ -123,10 +175,11 @@ int set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype element, MPI
 }
 
 template <class Passing>
-int get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* element, MPI_Datatype* type, char* representation,
-             Passing&& passing) {
+int get_view(MPI_File& handle, MPI_Offset* displacement, MPI_Datatype* element, MPI_Datatype* type,
+             char* representation, Passing&& passing) {
   OpenFile* const file = find(handle);
-  if (!file || !file->view.pending()) return passing();
+  if (!file) return passing();
+  if (!file->view.pending()) return told_of(*file, handle, passing);
   file->view.get(displacement, element, type, representation);
   return MPI_SUCCESS;
 }
@@ -135,39 +188,69 @@ template <class Passing>
 int seek(MPI_File& handle, MPI_Offset at, int from, Passing&& passing) {
   OpenFile* const file = find(handle);
   const MPI_Offset to = from == MPI_SEEK_CUR && file ? file->position + at : at;
-  if (!file || !file->refusal.empty() || from == MPI_SEEK_END || to < 0)
+  if (!file || !file->refusal.empty() || (from != MPI_SEEK_SET && from != MPI_SEEK_CUR) || to < 0)
     return alone(handle, nullptr, Pointer::individual, "", passing);
   file->position = to;
   return MPI_SUCCESS;
 }
 
 template <class Passing>
-int get_position(MPI_File handle, MPI_Offset* at, Passing&& passing) {
+int get_position(MPI_File& handle, MPI_Offset* at, Passing&& passing) {
   OpenFile* const file = find(handle);
-  if (!file || !file->refusal.empty() || !at) return passing();
+  if (!file) return passing();
+  if (!file->refusal.empty() || !at) return told_of(*file, handle, passing);
   *at = file->position;
   return MPI_SUCCESS;
 }
 
 template <class Passing>
-int get_byte_offset(MPI_File handle, MPI_Offset at, MPI_Offset* byte, Passing&& passing) {
+int get_byte_offset(MPI_File& handle, MPI_Offset at, MPI_Offset* byte, Passing&& passing) {
   OpenFile* const file = find(handle);
-  if (!file || !file->view.pending() || at < 0 || !byte || !file->view.problem().empty()) return passing();
+  if (!file || !file->view.pending() || at < 0 || !byte || !file->view.problem().empty() || file->view.pieces().empty())
+    return alone(handle, nullptr, Pointer::none, "", passing);
   const View& view = file->view.pieces();
-  if (view.empty()) return passing();
   *byte = static_cast<MPI_Offset>(view.runs(static_cast<std::uint64_t>(at) * view.element(), 1).front().offset);
   return MPI_SUCCESS;
 }
 
 template <class Passing>
-int set_atomicity(MPI_File handle, int on, Passing&& passing) {
+int set_atomicity(MPI_File& handle, int on, Passing&& passing) {
   OpenFile* const file = find(handle);
   if (!file) return passing();
-  if (const int code = file->view.tell_all(handle); code != MPI_SUCCESS) return code;
-  const int code = passing();
+  const int code = by_library(*file, handle, Pointer::none, passing);
   if (code == MPI_SUCCESS) file->atomic = on != 0;
   return code;
 }
+
+/// What the MPI library need not be asked about a file that it has not opened: `answer` gives it.
+template <class Answer, class Passing>
+int known(MPI_File& handle, const void* result, Answer&& answer, Passing&& passing) {
+  OpenFile* const file = find(handle);
+  if (!file) return passing();
+  if (!file->waits() || !result) return told_of(*file, handle, passing);
+  return answer(*file);
+}
+
+/// What all ranks do together without the MPI library, where that has not opened the file.
+template <class Deed, class Passing>
+int done_together(MPI_File& handle, bool can_be, Deed&& deed, Passing&& passing) {
+  OpenFile* const file = find(handle);
+  if (!file) return passing();
+  if (!file->waits()) return told_of(*file, handle, passing);
+  if (!can_be) return passing();  // the program's handle tells why
+  if (!file->company->weir()) return by_library(*file, handle, Pointer::none, passing);
+  file->settle();
+  const Status status = deed(*file);
+  return status.ok() ? MPI_SUCCESS : file->fail(status);
+}
+
+int size_of(OpenFile& file, MPI_Offset* size);
+int group_of(OpenFile& file, MPI_Group* group);
+int hints_of(OpenFile& file, MPI_Info* info);
+/// Collective.
+Status set_size(OpenFile& file, MPI_Offset size);
+Status sync(OpenFile& file);
+Status set_hints(OpenFile& file, MPI_Info info);
 
 /// After MPI_File_sync: this node sees what others wrote, also on a file system whose nodes cache pages for themselves.
 int synchronised(int code, MPI_File handle);

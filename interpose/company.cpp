@@ -5,7 +5,9 @@
 #include <mutex>
 #include <random>
 
+#include "core/errors.hpp"
 #include "engine/context.hpp"
+#include "handles.hpp"
 
 namespace weir::interpose {
 
@@ -24,6 +26,7 @@ int end_companies(MPI_Comm /*self*/, int /*key*/, void* /*value*/, void* /*extra
     PMPI_Comm_free(&company->communicator);
   }
   companies.clear();
+  free_handles();
   return MPI_SUCCESS;
 }
 
@@ -82,6 +85,24 @@ Result<Context*> Company::weir() {
   }
   return &*context;
 }
+
+Status Company::agree(const Status& mine) {
+  if (context) return context->impl()->agree(Call::sync, 0, mine);
+  int worst = static_cast<int>(mine.code());
+  PMPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, communicator);
+  if (worst == static_cast<int>(mine.code())) return mine;
+  return problem(static_cast<Code>(worst), "cannot close a file: another rank could not");
+}
+
+Status Company::when_all_are_here(const std::function<Status()>& act) {
+  Context::Impl& all = *context->impl();
+  all.drain();
+  return agreed(all.team->agree_then(all.enter(Call::sync, 0), [&](Outcome& outcome) {
+    if (!outcome.failed()) outcome.fail(act(), 0);
+  }));
+}
+
+bool Company::is_on_one_node() const noexcept { return context->impl()->team->nodes().nodes() == 1; }
 
 int Company::rank() const noexcept {
   int rank = 0;

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,11 +25,12 @@ class Patterns {
     Status problem;         ///< of any rank, comes back on all
   };
   /// A step, of a known plan where all ranks have one for their part; else of a new one. Its variables follow one
-  /// another in memory. Collective over the communicator.
-  Result<Step> step(File& file, MPI_Comm communicator, const Part& part);
+  /// another in memory. `scattered` comes back true on all ranks when it is so on any. Collective over the
+  /// communicator.
+  Result<Step> step(File& file, MPI_Comm communicator, const Part& part, bool& scattered);
 
  private:
-  Result<std::optional<Step>> repeat(File& file, const Part& part, bool& repeats_itself);
+  Result<std::optional<Step>> repeat(File& file, const Part& part, std::uint64_t& wishes);
   Result<Step> declare(File& file, const Part& part, std::span<const CommonCells> common);
 
   struct Known {
@@ -51,6 +53,12 @@ struct Company {
   static std::shared_ptr<Company> take(MPI_Comm communicator, std::uint64_t& flags);
   /// The context, made when it is first asked for. Collective.
   Result<Context*> weir();
+  /// The first problem that a rank has, if any. Collective.
+  Status agree(const Status& mine);
+  /// With a context.
+  [[nodiscard]] bool is_on_one_node() const noexcept;
+  /// Rank 0 does something when all others have arrived, and before any of them leaves. Collective, with a context.
+  Status when_all_are_here(const std::function<Status()>& act);
   int rank() const noexcept;
 };
 

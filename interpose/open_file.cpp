@@ -1,18 +1,26 @@
 #include "open_file.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <atomic>
+#include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <utility>
 
+#include "background.hpp"
 #include "errors.hpp"
+#include "handles.hpp"
 #include "policy.hpp"
+#include "program.hpp"
 #include "real.hpp"
-#include "shared_pointer_users.hpp"
+#include "storage/storage_problem.hpp"
 #include "transfer.hpp"
 
 namespace weir::interpose {
@@ -24,7 +32,8 @@ std::map<MPI_File, std::unique_ptr<OpenFile>> files;
 std::atomic<std::uint64_t> changes{0};  // of the files that are open
 
 // What ranks tell one another when they open a file.
-constexpr std::uint64_t flag_failed = 1, flag_not_plain = 2, flag_refused = 4, flag_shared_pointers = 8;
+constexpr std::uint64_t flag_failed = 1, flag_not_plain = 2, flag_refused = 4, flag_shared_pointers = 8,
+                        flag_at_once = 16, flag_not_alone = 32, flag_background = 64;
 
 /// MPI libraries let a name begin with that of a file system: "ufs:data".
 std::string plain_name(const char* path) {
@@ -68,43 +77,101 @@ OpenFile* find(MPI_File handle) noexcept {
   return last.file;
 }
 
-int opened(int code, MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_File* handle) {
-  if (!is_shared(communicator) || !path) return code;
-  auto file = std::make_unique<OpenFile>();
+namespace {
+
+int kept(std::unique_ptr<OpenFile> file) {
+  const std::lock_guard lock{guard};
+  files[file->handle] = std::move(file);
+  ++changes;
+  return MPI_SUCCESS;
+}
+
+/// Whether the file may be opened without the MPI library, as far as this rank can tell.
+bool can_wait(int mode, MPI_Info info, const Policy& policy) {
+  const int way = mode & ~(MPI_MODE_CREATE | MPI_MODE_UNIQUE_OPEN);
+  const bool plain =
+      way == MPI_MODE_RDWR || way == MPI_MODE_WRONLY || (way == MPI_MODE_RDONLY && !(mode & MPI_MODE_CREATE));
+  return plain && policy.refusal.empty() && !places_file(info) && !uses_shared_pointers();
+}
+
+/// A descriptor for a plain file, or a negative number: then the MPI library is to say what is wrong.
+int open_plain(const std::string& path, int mode, struct stat& found) noexcept {
+  if (::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) return -1;
+  int flags = O_CLOEXEC | (mode & MPI_MODE_RDWR ? O_RDWR : mode & MPI_MODE_WRONLY ? O_WRONLY : O_RDONLY);
+  if (mode & MPI_MODE_CREATE) flags |= O_CREAT;
+  int descriptor = -1;
+  do descriptor = ::open(path.c_str(), flags, 0666);
+  while (descriptor < 0 && errno == EINTR);
+  if (descriptor >= 0 && ::fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode)) return descriptor;
+  if (descriptor >= 0) ::close(descriptor);
+  return -1;
+}
+
+/// After the MPI library has, or has not, opened a file: takes note of it. Collective.
+int opened(int code, std::unique_ptr<OpenFile> file, const Policy& policy, MPI_File handle) {
   std::uint64_t flags = code == MPI_SUCCESS ? 0 : flag_failed;
-  Policy policy;
   if (code == MPI_SUCCESS) {
     struct stat found {};
-    file->handle = *handle;
-    file->path = plain_name(path);
-    policy = Policy::of(file->path, info);
+    file->handle = file->library = handle;
     if (::stat(file->path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) flags |= flag_not_plain;
     if (!policy.refusal.empty()) flags |= flag_refused;
     if (uses_shared_pointers()) flags |= flag_shared_pointers;
     file->circumstances = circumstances_of(policy.settings, found.st_dev);
-    if (!(mode & MPI_MODE_SEQUENTIAL))
-      pass(real().get_position, *handle, &file->position);  // may be the end: MPI_MODE_APPEND
+    if (!(file->mode & MPI_MODE_SEQUENTIAL))
+      pass(real().get_position, handle, &file->position);  // may be the end: MPI_MODE_APPEND
   }
-  file->company = Company::take(communicator, flags);
+  PMPI_Allreduce(MPI_IN_PLACE, &flags, 1, MPI_UINT64_T, MPI_BOR, file->company->communicator);
   if (flags & flag_failed) {  // the MPI library may have told only some ranks
     file->company->taken = false;
     return code != MPI_SUCCESS ? code : MPI_ERR_IO;
   }
-  file->mode = mode;
-  file->settings = std::move(policy.settings);
   file->defers_views = (flags & flag_shared_pointers) == 0;
-  if (mode & MPI_MODE_SEQUENTIAL)
+  if (file->mode & MPI_MODE_SEQUENTIAL)
     file->refusal = "opened with MPI_MODE_SEQUENTIAL";
   else if (flags & flag_not_plain)
     file->refusal = "not a plain file";
   else if (flags & flag_refused)
     file->refusal = policy.refusal.empty() ? "refused on another rank" : policy.refusal;
   if (!policy.problem.ok() && file->company->rank() == 0)
-    std::fprintf(stderr, "%s\n      '%s' is left to the MPI library\n", policy.problem.message().c_str(), path);
-  const std::lock_guard lock{guard};
-  files[*handle] = std::move(file);
-  ++changes;
-  return code;
+    std::fprintf(stderr, "%s\n      '%s' is left to the MPI library\n", policy.problem.message().c_str(),
+                 file->path.c_str());
+  return kept(std::move(file));
+}
+
+}  // namespace
+
+int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_File* handle,
+         const std::function<int()>& passing) {
+  if (!is_shared(communicator) || !path || !handle) return passing();
+  auto file = std::make_unique<OpenFile>();
+  file->path = plain_name(path);
+  file->mode = mode;
+  const Policy policy = Policy::of(file->path, info);
+  file->settings = policy.settings;
+  struct stat found {};
+  if (can_wait(mode, info, policy)) file->descriptor = open_plain(file->path, mode, found);
+  if (file->waits()) file->handle = take_handle();
+  // No bit of the mode is both set and not set somewhere.
+  std::uint64_t flags = static_cast<std::uint64_t>(mode & 0xffff) << 16 | static_cast<std::uint64_t>(~mode & 0xffff)
+                                                                              << 32;
+  if (file->handle == MPI_FILE_NULL) flags |= flag_at_once;
+  if (!policy.ranks_may_go_alone) flags |= flag_not_alone;
+  if (uses_background()) flags |= flag_background;
+  file->company = Company::take(communicator, flags);
+  const bool same_mode = (flags >> 16 & flags >> 32 & 0xffff) == 0;
+  if ((flags & flag_at_once) || !same_mode) {
+    file->forget();
+    const int code = passing();
+    return opened(code, std::move(file), policy, *handle);
+  }
+  *handle = file->handle;
+  if (flags & flag_background) (void)file->company->weir();  // there is no meeting when such an access begins
+  file->circumstances = circumstances_of(policy.settings, found.st_dev);
+  if (info != MPI_INFO_NULL) PMPI_Info_dup(info, &file->hints);
+  file->defers_views = true;
+  file->may_go_alone = file->goes_alone = (flags & flag_not_alone) == 0;
+  file->view.wait();
+  return kept(std::move(file));
 }
 
 const char* OpenFile::why_pass(Way way) const noexcept {
@@ -115,24 +182,55 @@ const char* OpenFile::why_pass(Way way) const noexcept {
   return mode & allowed ? nullptr : "not allowed by the mode of opening";
 }
 
-File* OpenFile::weir(Way way) {
+Result<File*> OpenFile::open_weir(Way way) {
   auto& file = way == Way::read ? reader : writer;
   if (file) return &*file;
   auto context = company->weir();
-  Status status = context.status();
-  if (context) {
-    auto opened = way == Way::read ? (*context)->open(path, settings) : (*context)->update(path, settings);
-    if (opened) return &file.emplace(std::move(*opened));
-    status = opened.status();
+  if (!context) return context.status();
+  auto opened = way == Way::read ? (*context)->open(path, settings) : (*context)->update(path, settings);
+  if (!opened) return opened.status();
+  return &file.emplace(std::move(*opened));
+}
+
+bool OpenFile::can_go_on_beside() const noexcept { return waits() && company->context && company->is_on_one_node(); }
+
+int OpenFile::open_library() {
+  if (library == MPI_FILE_NULL) {
+    std::string name = name_now();
+    name.resize(PATH_MAX);
+    PMPI_Bcast(name.data(), PATH_MAX, MPI_CHAR, 0, company->communicator);
+    const int plain = mode & ~MPI_MODE_CREATE;
+    if (const int code = pass(real().open, company->communicator, name.c_str(), plain, hints, &library);
+        code != MPI_SUCCESS)
+      return code;
+    PMPI_File_set_errhandler(library, MPI_ERRORS_RETURN);
   }
-  refuse(status.message());
-  return nullptr;
+  return view.tell_all(library);
+}
+
+int OpenFile::alone(MPI_File& result) {
+  result = view.pending() ? view.ready_alone() : library;
+  return result == MPI_FILE_NULL ? view.open_alone(name_now(), mode, result) : MPI_SUCCESS;
+}
+
+std::string OpenFile::name_now() const {
+  struct stat now {
+  }, then{};
+  if (!waits() || ::fstat(descriptor, &then) != 0) return path;
+  if (::stat(path.c_str(), &now) == 0 && now.st_ino == then.st_ino && now.st_dev == then.st_dev) return path;
+  return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(descriptor);
+}
+
+void OpenFile::forget() noexcept {
+  if (waits()) ::close(std::exchange(descriptor, -1));
+  if (handle != MPI_FILE_NULL) give_back(std::exchange(handle, MPI_FILE_NULL));
+  if (hints != MPI_INFO_NULL) PMPI_Info_free(&hints);
 }
 
 void OpenFile::refuse(std::string reason) {
   refusal = std::move(reason);
-  view.tell_all(handle);
-  pass(real().seek, handle, position, MPI_SEEK_SET);  // from now on the MPI library's pointer counts
+  // From now on the MPI library's pointer counts.
+  if (open_library() == MPI_SUCCESS) pass(real().seek, library, position, MPI_SEEK_SET);
 }
 
 Status OpenFile::close() {
@@ -161,12 +259,25 @@ int close(MPI_File* handle) {
     file = std::move(files.extract(*handle).mapped());
     ++changes;
   }
-  const Status status = file->close();
+  file->settle();
+  complete_background();
+  Status status = file->close();
   if (Tally::wanted() && file->company->rank() == 0)
     std::fputs(file->tally.text(file->path, file->refusal).c_str(), stderr);
-  const int told = status.ok() ? MPI_SUCCESS : file->fail(status);
   file->view.close_alone();
-  const int code = pass(real().close, handle);
+  if (file->waits()) {
+    Status mine = ::close(std::exchange(file->descriptor, -1)) == 0 || errno == EINTR
+                      ? Status{}
+                      : storage_problem(errno, "close", file->path);
+    mine = file->company->agree(mine);
+    if (status.ok()) status = mine;
+  }
+  int told = status.ok() ? MPI_SUCCESS : file->fail(status);
+  const bool own = file->handle != file->library;
+  int code = file->library == MPI_FILE_NULL ? MPI_SUCCESS : pass(real().close, &file->library);
+  if (own && code != MPI_SUCCESS) file->fail(code);
+  if (own) file->forget();
+  *handle = MPI_FILE_NULL;
   file->company->taken = false;
   return code != MPI_SUCCESS ? code : told;
 }

@@ -6,6 +6,8 @@ namespace weir::interpose {
 
 namespace {
 
+constexpr std::uint64_t repeats_itself = 1, is_scattered = 2;
+
 std::vector<CommonCells> common_cells_of_all(MPI_Comm communicator, const Sketch& mine) {
   int ranks = 0;
   PMPI_Comm_size(communicator, &ranks);
@@ -16,23 +18,25 @@ std::vector<CommonCells> common_cells_of_all(MPI_Comm communicator, const Sketch
 
 }  // namespace
 
-Result<Step> Patterns::step(File& file, MPI_Comm communicator, const Part& part) {
-  bool repeats_itself = part.bytes > 0 && part.view->repeats_itself();  // on any rank
-  auto known = repeat(file, part, repeats_itself);
+Result<Step> Patterns::step(File& file, MPI_Comm communicator, const Part& part, bool& scattered) {
+  std::uint64_t wishes = scattered ? is_scattered : 0;  // of any rank
+  if (part.bytes > 0 && part.view->repeats_itself()) wishes |= repeats_itself;
+  auto known = repeat(file, part, wishes);
   if (!known) return known.status();
+  scattered = (wishes & is_scattered) != 0;
   if (*known) return std::move(**known);
-  if (!repeats_itself) return declare(file, part, {});
+  if (!(wishes & repeats_itself) || communicator == MPI_COMM_NULL) return declare(file, part, {});
   return declare(file, part, common_cells_of_all(communicator, part.view->sketch(part.before, part.bytes)));
 }
 
-Result<std::optional<Step>> Patterns::repeat(File& file, const Part& part, bool& repeats_itself) {
+Result<std::optional<Step>> Patterns::repeat(File& file, const Part& part, std::uint64_t& wishes) {
   const auto found = known_.find(part.pattern.hash);
   std::shared_ptr<const Plan::Impl> known = found == known_.end() ? nullptr : found->second.plan.lock();
   std::optional<Plan> plan;
   std::optional<std::uint64_t> shift;
   if (known) plan.emplace(std::move(known));
   if (part.bytes > 0) shift = plan ? part.pattern.base - found->second.base : 0;
-  return file.impl()->repeat(plan ? &*plan : nullptr, shift, part.problem, repeats_itself);
+  return file.impl()->repeat(plan ? &*plan : nullptr, shift, part.problem, wishes);
 }
 
 Result<Step> Patterns::declare(File& file, const Part& part, std::span<const CommonCells> common) {

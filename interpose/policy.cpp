@@ -1,5 +1,6 @@
 #include "policy.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -29,11 +30,21 @@ struct Switch {
 constexpr std::array switches{Switch{"romio_cb_write", "disable"}, Switch{"romio_cb_read", "disable"},
                               Switch{"collective_buffering", "false"}};
 
+constexpr std::array placing_hints{"striping_factor", "striping_unit", "start_iodevice", "file_perm"};
+
 std::string hint(MPI_Info info, const char* name) {
   char text[MPI_MAX_INFO_VAL + 1] = {};
   int found = 0;
   if (info != MPI_INFO_NULL) PMPI_Info_get(info, name, MPI_MAX_INFO_VAL, text, &found);
   return found ? text : "";
+}
+
+/// Whether how data goes to the file is all left to Weir.
+bool leaves_open(const ResolvedSettings& resolved, const Settings& of_file) {
+  return of_file.empty() && resolved.text("plan.mode") == "auto" && resolved.text("storage.durability") == "accepted" &&
+         resolved.text("storage.tier") == "file-system" && resolved.text("storage.fault").empty() &&
+         resolved.text("memory.tier").empty() && resolved.text("memory.node_directory").empty() &&
+         resolved.number("plan.aggregators") == 0;
 }
 
 Status take_rules(const std::string& path, Settings& settings) {
@@ -75,7 +86,13 @@ Policy Policy::of(const std::string& path, MPI_Info info) {
     policy.refusal = "storage.kind is not posix";
   else if (resolved->text("plan.files") != "shared")
     policy.refusal = "sub-files are only for programs that use Weir themselves";
+  else
+    policy.ranks_may_go_alone = leaves_open(*resolved, policy.settings);
   return policy;
+}
+
+bool places_file(MPI_Info info) {
+  return std::ranges::any_of(placing_hints, [&](const char* name) { return !hint(info, name).empty(); });
 }
 
 void report_hints(const Settings& settings, const std::string& refusal, MPI_Info info) {

@@ -30,6 +30,9 @@ const Real& real() noexcept {
     WEIR_FILE_CALLS(WEIR_FIND)
 #undef WEIR_FIND
 #undef WEIR_FIND_
+#define WEIR_FIND(name) find(found.name, "PMPI_" #name);
+    WEIR_REQUEST_CALLS(WEIR_FIND)
+#undef WEIR_FIND
     return found;
   }();
   return table;

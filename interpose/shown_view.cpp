@@ -102,16 +102,15 @@ int ShownView::tell_all(MPI_File handle) {
   return tell(handle);
 }
 
-int ShownView::alone(MPI_File handle, const std::string& path, int mode, MPI_File& result) {
-  result = handle;
-  if (!pending_) return MPI_SUCCESS;
+int ShownView::open_alone(const std::string& path, int mode, MPI_File& result) {
   int code = MPI_SUCCESS;
   if (alone_ == MPI_FILE_NULL) {
     const int plain = mode & (MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR);
     code = pass(real().open, MPI_COMM_SELF, path.c_str(), plain, MPI_INFO_NULL, &alone_);
+    if (code == MPI_SUCCESS) PMPI_File_set_errhandler(alone_, MPI_ERRORS_RETURN);
   }
   if (code == MPI_SUCCESS && !alone_knows_) code = tell(alone_);
-  alone_knows_ = code == MPI_SUCCESS;
+  if (code == MPI_SUCCESS) alone_knows_ = true;
   result = alone_;
   return code;
 }

@@ -23,6 +23,8 @@ class ShownView {
   void set(MPI_Offset displacement, MPI_Datatype element, MPI_Datatype type, const char* representation);
   /// The MPI library has been told by the program itself.
   void told() noexcept { pending_ = false; }
+  /// The MPI library has not even opened the file.
+  void wait() noexcept { pending_ = true; }
   [[nodiscard]] bool pending() const noexcept { return pending_; }
 
   /// Why this rank cannot use it; empty when it can.
@@ -34,8 +36,9 @@ class ShownView {
   void get(MPI_Offset* displacement, MPI_Datatype* element, MPI_Datatype* type, char* representation) const;
   /// Tells the MPI library. Collective over the ranks of the handle.
   int tell_all(MPI_File handle);
-  /// A handle for what this rank does alone: the file's own where that knows of the view, else one with the same file.
-  int alone(MPI_File handle, const std::string& path, int mode, MPI_File& result);
+  /// A handle that only this rank has, with this view; null when there is none yet.
+  [[nodiscard]] MPI_File ready_alone() const noexcept { return alone_knows_ ? alone_ : MPI_FILE_NULL; }
+  int open_alone(const std::string& path, int mode, MPI_File& result);
   void close_alone() noexcept;
 
  private:
@@ -50,7 +53,7 @@ class ShownView {
   std::string problem_;
   bool native_ = true, pending_ = false;
   MPI_File alone_ = MPI_FILE_NULL;
-  bool alone_knows_ = false;
+  bool alone_knows_ = true;  // as long as it is all bytes
 };
 
 }  // namespace weir::interpose

@@ -17,11 +17,24 @@ bool Tally::wanted() noexcept {
   return wanted;
 }
 
-void Tally::taken(const char* call, const Step& step, double seconds, double pack_s) {
-  if (!wanted()) return;
+void Tally::count(const char* call, double seconds, double pack_s) {
   Kind& kind = taken_[call];
   ++kind.calls;
   kind.seconds += seconds;
+  pack_s_ += pack_s;
+}
+
+void Tally::moved(const char* call, std::uint64_t bytes, double seconds, double pack_s) {
+  if (!wanted()) return;
+  count(call, seconds, pack_s);
+  sum_.bytes += bytes;
+  sum_.stored_bytes += bytes;
+  sum_.storage_calls += bytes > 0 ? 1 : 0;
+}
+
+void Tally::taken(const char* call, const Step& step, double seconds, double pack_s) {
+  if (!wanted()) return;
+  count(call, seconds, pack_s);
   const Report report = step.report();
   sum_.bytes += report.bytes;
   sum_.stored_bytes += report.stored_bytes;
@@ -29,7 +42,6 @@ void Tally::taken(const char* call, const Step& step, double seconds, double pac
   sum_.copy_s += report.copy_s;
   sum_.storage_s += report.storage_s;
   sum_.wait_s += report.wait_s;
-  pack_s_ += pack_s;
   plan_ = step.explain();
 }
 
@@ -46,6 +58,7 @@ std::string Tally::text(const std::string& path, const std::string& refusal) con
       "waiting\n",
       format_bytes(sum_.bytes), format_bytes(sum_.stored_bytes), sum_.storage_calls, format_seconds(pack_s_),
       format_seconds(sum_.copy_s), format_seconds(sum_.storage_s), format_seconds(sum_.wait_s));
+  if (plan_.empty()) return text + "  no plan: the part of each rank is one piece, which it moves itself\n";
   text += "  last plan: ";
   for (const char c : plan_) text += c == '\n' ? std::string{"\n  "} : std::string{c};
   text.resize(text.find_last_not_of(" \n") + 1);

@@ -17,6 +17,8 @@ class Tally {
     if (call && wanted()) ++passed_[{call, reason}];
   }
   void taken(const char* call, const Step& step, double seconds, double pack_s);
+  /// Each rank moved its own piece.
+  void moved(const char* call, std::uint64_t bytes, double seconds, double pack_s);
   [[nodiscard]] std::string text(const std::string& path, const std::string& refusal) const;
 
  private:
@@ -24,11 +26,12 @@ class Tally {
     std::uint64_t calls = 0;
     double seconds = 0;
   };
+  void count(const char* call, double seconds, double pack_s);
+
   std::map<std::string, Kind> taken_;
   std::map<std::pair<std::string, std::string>, std::uint64_t> passed_;
   Report sum_;
   double pack_s_ = 0;
-  std::uint64_t planned_ = 0;
   std::string plan_;  // of the last call
 };
 

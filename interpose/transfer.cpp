@@ -1,6 +1,7 @@
 #include "transfer.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <array>
@@ -66,13 +67,18 @@ MPI_Offset Transfer::elements() const noexcept {
   return mine_.ok() ? static_cast<MPI_Offset>(memory_.bytes() / file_.view.pieces().element()) : 0;
 }
 
-Result<Step> Transfer::next_step(File& file) const {
+Result<Step> Transfer::next_step(File& file) {
   const View& view = file_.view.pieces();
-  Patterns::Part part{&view, before_, moved_, {0, 0}, mine_};
-  if (moved_ > 0) part.pattern = view.pattern(before_, moved_);
+  const std::uint64_t bytes = done_ ? 0 : moved_;
+  Patterns::Part part{&view, before_, bytes, {0, 0}, mine_};
+  if (bytes > 0) part.pattern = view.pattern(before_, bytes);
   const std::array<std::uint64_t, 3> all{part.pattern.hash, file_.circumstances, static_cast<std::uint64_t>(way_)};
   part.pattern.hash = XXH3_64bits(all.data(), sizeof all);
-  return file_.company->patterns.step(file, file_.company->communicator, part);
+  bool scattered = bytes > 0 && !one_piece();
+  const MPI_Comm communicator = beside_ ? MPI_COMM_NULL : file_.company->communicator;
+  auto step = file_.company->patterns.step(file, communicator, part, scattered);
+  file_.goes_alone = file_.may_go_alone && step && !scattered;
+  return step;
 }
 
 Status Transfer::give() {
@@ -92,18 +98,68 @@ Status Transfer::make_step(File& file) {
   // Plans of ever larger buffers use up what a file may have: then all ranks open it anew, and it has none.
   if (step.status().code() == Code::too_many_files || step.status().code() == Code::no_memory) {
     if (Status closed = file_.close(); !closed.ok()) return closed;
-    if (File* again = file_.weir(way_)) step = next_step(*again);
+    if (auto again = file_.open_weir(way_)) step = next_step(**again);
   }
   if (!step) return step.status();
   step_ = std::move(*step);
   return give();
 }
 
+Status Transfer::move_piece(std::uint64_t at) {
+  for (std::uint64_t done = 0; done < moved_;) {
+    std::byte* const data = memory_.data() + done;
+    const auto place = static_cast<off_t>(at + done);
+    const ssize_t now = way_ == Way::write ? ::pwrite(file_.descriptor, data, moved_ - done, place)
+                                           : ::pread(file_.descriptor, data, moved_ - done, place);
+    if (now < 0 && errno == EINTR) continue;
+    if (now < 0) return storage_problem(errno, way_ == Way::write ? "write" : "read", file_.path);
+    if (now == 0 && way_ == Way::read) {
+      moved_ = done;  // the end of the file
+    } else if (now == 0) {
+      return storage_problem(ENOSPC, "write", file_.path);
+    }
+    done += static_cast<std::uint64_t>(now);
+  }
+  return {};
+}
+
+bool Transfer::go_alone() {
+  constexpr std::uint64_t flag_scattered = 1;
+  auto context = file_.company->weir();
+  if (!context) return false;
+  if (!file_.company->is_on_one_node()) {
+    file_.may_go_alone = file_.goes_alone = false;
+    return false;
+  }
+  Context::Impl& weir = *(*context)->impl();
+  Outcome outcome;
+  Status status = mine_;
+  if (const auto place = one_piece(); mine_.ok() && (moved_ == 0 || place)) {
+    if (moved_ > 0) status = move_piece(*place);
+    done_ = true;
+  } else {
+    outcome.flags |= flag_scattered;
+  }
+  outcome.fail(status, weir.team->rank());
+  const Outcome& all = weir.agree(outcome, Call::step, 0);
+  outcome_ = agreed(all);
+  if (!outcome_.ok()) return true;
+  file_.goes_alone = (all.flags & flag_scattered) == 0;
+  return file_.goes_alone;
+}
+
 bool Transfer::begin() {
   const double start = now();
-  File* file = file_.weir(way_);
-  if (!file) return false;
-  outcome_ = make_step(*file);
+  if (file_.goes_alone && go_alone()) {
+    seconds_ += now() - start;
+    return true;
+  }
+  auto file = file_.open_weir(way_);
+  if (!file && !beside_) {
+    file_.refuse(file.status().message());
+    return false;
+  }
+  outcome_ = file ? make_step(**file) : file.status();
   seconds_ += now() - start;
   return true;
 }
@@ -118,28 +174,57 @@ void Transfer::start() {
 Status Transfer::read_to_end() {
   struct stat now {};
   mine_ = ::stat(file_.path.c_str(), &now) == 0 ? Status{} : storage_problem(errno, "find the size of", file_.path);
-  moved_ = file_.view.pieces().bytes_before(before_, moved_, static_cast<std::uint64_t>(now.st_size));
+  if (!done_) moved_ = file_.view.pieces().bytes_before(before_, moved_, static_cast<std::uint64_t>(now.st_size));
   step_.reset();
   if (Status made = make_step(*file_.reader); !step_) return made;
   return step_->finish();
 }
 
-int Transfer::finish(MPI_Status* status) {
+std::optional<int> Transfer::move_alone(MPI_Status* status) {
+  const double start = now();
+  const auto place = one_piece();
+  if (!mine_.ok() || (moved_ > 0 && !place)) return std::nullopt;
+  if (moved_ > 0)
+    if (const Status moved = move_piece(*place); !moved.ok()) return file_.fail(moved);
+  if (way_ == Way::read) memory_.unpack(moved_);
+  set_bytes(status, moved_);
+  file_.tally.moved(call_, moved_, now() - start + pack_s_, pack_s_);
+  return MPI_SUCCESS;
+}
+
+void Transfer::complete() {
   const double start = now();
   if (step_) {
     const Status waited = step_->wait();
     if (outcome_.ok()) outcome_ = waited;
     if (way_ == Way::read && outcome_.code() == Code::end_of_file) outcome_ = read_to_end();
   }
+  if (outcome_.ok() && way_ == Way::read) memory_.unpack(moved_);
+  seconds_ += now() - start;
+}
+
+int Transfer::conclude(MPI_Status* status) {
   if (!outcome_.ok()) {
     set_bytes(status, 0);
     return own_code_ != MPI_SUCCESS ? file_.fail(own_code_) : file_.fail(outcome_);
   }
-  if (way_ == Way::read) memory_.unpack(moved_);
   set_bytes(status, moved_);
-  seconds_ += now() - start;
-  if (step_) file_.tally.taken(call_, *step_, seconds_ + pack_s_, pack_s_);
+  if (step_)
+    file_.tally.taken(call_, *step_, seconds_ + pack_s_, pack_s_);
+  else
+    file_.tally.moved(call_, moved_, seconds_ + pack_s_, pack_s_);
   return MPI_SUCCESS;
+}
+
+void Transfer::run() noexcept {
+  beside_ = true;
+  const Status status = attempt("access a file", [&]() -> Status {
+    begin();
+    start();
+    complete();
+    return {};
+  });
+  if (!status.ok()) outcome_ = status;
 }
 
 }  // namespace weir::interpose

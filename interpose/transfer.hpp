@@ -33,16 +33,38 @@ class Transfer {
   /// Without waiting, after `begin`. Collective.
   void start();
   /// Waits, unpacks what was read; tells how many bytes were moved. Collective.
-  int finish(MPI_Status* status);
+  int finish(MPI_Status* status) {
+    complete();
+    return conclude(status);
+  }
+
+  /// Instead of all that, beside the program: everything except telling. Collective, on one node; MPI moves nothing.
+  void run() noexcept;
+  /// Tells the program what came of it, in its own thread. Local.
+  int conclude(MPI_Status* status);
+
+  /// Instead of all that: this rank's part, without the others. Nothing when it cannot, and the MPI library is to.
+  /// Local.
+  std::optional<int> move_alone(MPI_Status* status);
 
   /// How far the access moves an individual file pointer.
   [[nodiscard]] MPI_Offset elements() const noexcept;
 
  private:
   Status prepare(const Access& access);
+  /// The waiting part of `finish`. Collective.
+  void complete();
+  /// Where this rank's part lies, when it is one piece.
+  [[nodiscard]] std::optional<std::uint64_t> one_piece() const noexcept {
+    return file_.view.pieces().one_piece(before_, moved_);
+  }
+  /// Moves this rank's part, when it is one piece, and meets the others. True when they have done so too, or any has
+  /// failed: then all is over. Collective.
+  bool go_alone();
+  Status move_piece(std::uint64_t at);
   /// Reads again what lies before the end of the file. Collective.
   Status read_to_end();
-  Result<Step> next_step(File& file) const;
+  Result<Step> next_step(File& file);
   /// Gives the step its data too. Collective.
   Status make_step(File& file);
   Status give();
@@ -56,18 +78,10 @@ class Transfer {
   Memory memory_;
   std::uint64_t before_ = 0;  // visible bytes ahead of it
   std::uint64_t moved_ = 0;
+  bool beside_ = false;  // the program
+  bool done_ = false;    // this rank's part has been moved
   std::optional<Step> step_;
   double seconds_ = 0, pack_s_ = 0;
 };
-
-/// A blocking collective access, by Weir or, when that cannot, by `otherwise`.
-template <class Otherwise>
-int transfer(OpenFile& file, const Access& access, MPI_Status* status, MPI_Offset* pointer, Otherwise&& otherwise) {
-  Transfer transfer{file, access};
-  if (!transfer.begin()) return otherwise();
-  transfer.start();
-  if (pointer) *pointer += transfer.elements();
-  return transfer.finish(status);
-}
 
 }  // namespace weir::interpose

@@ -78,6 +78,15 @@ View::Pattern View::pattern(std::uint64_t before, std::uint64_t bytes) const noe
           displacement_ + before / tile_.size() * static_cast<std::uint64_t>(tile_.extent())};
 }
 
+std::optional<std::uint64_t> View::one_piece(std::uint64_t before, std::uint64_t bytes) const noexcept {
+  if (!tile_.whole()) return std::nullopt;
+  const std::uint64_t inside = tile_.dense() ? before : before % tile_.size();
+  if (!tile_.dense() && inside + bytes > tile_.size()) return std::nullopt;
+  const std::uint64_t tiles = tile_.dense() ? 0 : before / tile_.size();
+  return displacement_ + tiles * static_cast<std::uint64_t>(tile_.extent()) +
+         static_cast<std::uint64_t>(tile_.single()->at) + inside;
+}
+
 std::vector<Run> View::runs(std::uint64_t before, std::uint64_t bytes) const {
   if (bytes == 0 || empty()) return {};
   Runs result;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 #include <weir/declaration.hpp>
@@ -43,6 +44,8 @@ class View {
   [[nodiscard]] Pattern pattern(std::uint64_t before, std::uint64_t bytes) const noexcept;
   /// Where `bytes` visible bytes lie in the file, in their order, when so many lie before them.
   [[nodiscard]] std::vector<Run> runs(std::uint64_t before, std::uint64_t bytes) const;
+  /// Where they lie, when it is plain to see that they are one piece.
+  [[nodiscard]] std::optional<std::uint64_t> one_piece(std::uint64_t before, std::uint64_t bytes) const noexcept;
   /// Whether some of the pieces of a tile come again and again.
   [[nodiscard]] bool repeats_itself() const noexcept {
     return std::ranges::any_of(tile_.groups(), [](const Group& group) { return group.count > 1; });

@@ -17,6 +17,7 @@
 #include "core/settings.hpp"
 #include "launch.hpp"
 #include "memory_server_process.hpp"
+#include "preload.hpp"
 #include "results.hpp"
 #include "machine/posix_traits.hpp"
 #include "model/election.hpp"
@@ -41,6 +42,7 @@ struct BenchOptions {
   std::string launcher;
   std::string tier;
   BoxChoice box;
+  std::string through = "library";
 };
 
 /// Ways to choose aggregators other than its own that Weir can be compared with.
@@ -67,15 +69,29 @@ std::vector<bench::Baseline> chosen_baselines(const std::vector<std::string>& na
   return chosen;
 }
 
+/// What the launcher needs for ranks whose MPI-IO is taken over, with these settings.
+std::vector<std::string> run_arguments(const Settings& settings) {
+  const std::string library = preload_library();
+  if (library.empty())
+    throw Error{problem(Code::not_found, "cannot compare through run: libweir_mpiio.so is not beside libweir.so",
+                        "install it there")};
+  std::vector<std::string> arguments = preload_arguments(library);
+  for (const auto& [key, value] : settings)
+    for (std::string& word : give_variable(environment_name(key), value)) arguments.push_back(std::move(word));
+  return arguments;
+}
+
 std::vector<std::string> job_command(const BenchOptions& options, const bench::Baseline& baseline,
-                                     const box::State* box) {
+                                     const box::State* box, const std::vector<std::string>& preload) {
   if (box != nullptr) {
-    std::vector<std::string> words = baseline.flags;
+    std::vector<std::string> words = preload;
+    words.insert(words.end(), baseline.flags.begin(), baseline.flags.end());
     words.insert(words.end(), {"-n", std::to_string(options.ranks), worker_path()});
     return box::launch_command(*box, "openmpi", words);
   }
   auto command = bench::launcher(options.launcher, options.ranks);
   command.insert(command.begin() + 1, baseline.flags.begin(), baseline.flags.end());
+  command.insert(command.begin() + 1, preload.begin(), preload.end());
   command.push_back(worker_path());
   return command;
 }
@@ -110,7 +126,8 @@ bench::Results run_all(const BenchOptions& options, const box::State* box) {
                      .budget_s = 0,
                      .seed = std::random_device{}(),
                      .settings = settings,
-                     .hints = pairs_of(options.hints, "--hint")};
+                     .hints = pairs_of(options.hints, "--hint"),
+                     .through_run = options.through == "run"};
 
   bench::catch_interrupts();
   const Progress progress;
@@ -120,8 +137,10 @@ bench::Results run_all(const BenchOptions& options, const box::State* box) {
     results.request.baseline = baselines[i].name;
     results.request.budget_s =
         std::max(0.0, (options.budget_s - used.count()) / static_cast<double>(baselines.size() - i));
-    run_worker(baselines[i].name, job_command(options, baselines[i], box), 2 * results.request.operations.size(),
-               progress, results);
+    const auto preload = results.request.through_run ? run_arguments(settings) : std::vector<std::string>{};
+    const std::size_t steps = results.request.through_run ? 1 : 2;
+    run_worker(baselines[i].name, job_command(options, baselines[i], box, preload),
+               steps * results.request.operations.size(), progress, results);
   }
   progress.clear();
   return results;
@@ -162,6 +181,10 @@ void add_workload(CLI::App& command, const bench::WorkloadKind& kind, const std:
       ->check(CLI::NonNegativeNumber);
   add("--dir", options->directory, "where to make a directory for the files (TMPDIR, else the working directory)")
       ->check(CLI::ExistingDirectory);
+  add("--through", options->through,
+      "who moves the data for Weir: a program that uses the library, or one that calls MPI-IO, one call a variable, under "
+      "weir run")
+      ->check(CLI::IsMember({"library", "run"}));
   add("--tier", options->tier, "memory for aggregation, as the setting memory.tier; for remote a server is started here");
   workload->add_flag("--existing", options->existing, "overwrite a file in place instead of making a new one")
       ->group(group);

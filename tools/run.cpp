@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 
 #include "commands.hpp"
 #include "executable.hpp"
+#include "preload.hpp"
 
 namespace weir::tools {
 namespace {
@@ -30,15 +30,6 @@ constexpr std::array own_libraries{"libmpi.so.40", "libmpi.so.80"};
 constexpr const char* mpi = "MPICH";
 constexpr std::array own_libraries{"libmpich.so.12", "libmpi.so.12"};
 #endif
-
-/// The library that ranks load before all others: beside Weir's own.
-std::string preload_library() {
-  Dl_info here{};
-  if (::dladdr(reinterpret_cast<void*>(&weir::version), &here) == 0) return {};
-  std::error_code ignored;
-  const fs::path library = fs::absolute(here.dli_fname, ignored).parent_path() / "libweir_mpiio.so";
-  return fs::exists(library, ignored) ? library.string() : std::string{};
-}
 
 bool is_mpi_library(const std::string& name) {
   return name.starts_with("libmpi.so") || name.starts_with("libmpich.so");
@@ -69,23 +60,13 @@ std::optional<Executable> program_in(const std::vector<std::string>& words) {
   return {};
 }
 
-/// Arguments by which the launcher gives a variable to all ranks, wherever they run.
-std::vector<std::string> give(const std::string& name, const std::string& value) {
-#ifdef OPEN_MPI
-  return {"-x", name + "=" + value};
-#else
-  return {"-genv", name, value};
-#endif
-}
-
 std::vector<std::string> environment_arguments(const std::string& library) {
-  const char* already = std::getenv("LD_PRELOAD");
-  std::vector<std::string> arguments = give("LD_PRELOAD", already && *already ? library + ":" + already : library);
+  std::vector<std::string> arguments = preload_arguments(library);
   for (char** entry = environ; *entry; ++entry) {
     const std::string variable{*entry};
     const auto equals = variable.find('=');
     if (!variable.starts_with("WEIR_") || equals == std::string::npos) continue;
-    for (std::string& word : give(variable.substr(0, equals), variable.substr(equals + 1)))
+    for (std::string& word : give_variable(variable.substr(0, equals), variable.substr(equals + 1)))
       arguments.push_back(std::move(word));
   }
   return arguments;

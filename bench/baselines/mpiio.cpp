@@ -1,3 +1,5 @@
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -13,7 +15,7 @@ namespace {
 /// What the formulations share: opening, and one collective transfer.
 class Mpiio : public Mover {
  public:
-  Mpiio(const Scene& scene, const std::map<std::string, std::string>& hints) {
+  Mpiio(const Scene& scene, const std::map<std::string, std::string>& hints, const FileCalls& calls) : calls_{calls} {
     if (scene.buffers.bytes() > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
       throw Error{problem(Code::unsupported, "the MPI-IO baselines move at most 2 GiB a rank",
                           "choose a smaller size, or compare with posix")};
@@ -34,9 +36,9 @@ class Mpiio : public Mover {
     int mode = operation == Operation::read ? MPI_MODE_RDONLY : MPI_MODE_WRONLY;
     if (operation == Operation::write && !scene.existing) mode |= MPI_MODE_CREATE;
     MPI_File file = MPI_FILE_NULL;
-    check_mpi(MPI_File_open(scene.communicator, scene.path.c_str(), mode, info_, &file), "open '" + scene.path + "'");
+    check_mpi(calls_.open(scene.communicator, scene.path.c_str(), mode, info_, &file), "open '" + scene.path + "'");
     transfer(file, scene, operation);
-    check_mpi(MPI_File_close(&file), "close '" + scene.path + "'");
+    check_mpi(calls_.close(&file), "close '" + scene.path + "'");
   }
 
  protected:
@@ -45,23 +47,24 @@ class Mpiio : public Mover {
   [[nodiscard]] virtual bool have_types() const = 0;
   virtual void transfer(MPI_File file, const Scene& scene, Operation operation) = 0;
 
-  static void set_view(MPI_File file, MPI_Offset at, const Type& type) {
-    check_mpi(MPI_File_set_view(file, at, MPI_BYTE, type.get(), "native", MPI_INFO_NULL), "set a view");
+  void set_view(MPI_File file, MPI_Offset at, const Type& type) const {
+    check_mpi(calls_.set_view(file, at, MPI_BYTE, type.get(), "native", MPI_INFO_NULL), "set a view");
   }
-  static void all(MPI_File file, Operation operation, MPI_Offset at, void* data, int count, const Type& type) {
-    check_mpi(operation == Operation::write
-                  ? MPI_File_write_at_all(file, at, data, count, type.get(), MPI_STATUS_IGNORE)
-                  : MPI_File_read_at_all(file, at, data, count, type.get(), MPI_STATUS_IGNORE),
+  void all(MPI_File file, Operation operation, MPI_Offset at, void* data, int count, const Type& type) const {
+    check_mpi(operation == Operation::write ? calls_.write_at_all(file, at, data, count, type.get(), MPI_STATUS_IGNORE)
+                                            : calls_.read_at_all(file, at, data, count, type.get(), MPI_STATUS_IGNORE),
               operation == Operation::write ? "write" : "read");
   }
 
  private:
+  FileCalls calls_;
   MPI_Info info_ = MPI_INFO_NULL;
 };
 
 class PerVariable : public Mpiio {
  public:
-  PerVariable(const Scene& scene, const std::map<std::string, std::string>& hints) : Mpiio{scene, hints} {
+  PerVariable(const Scene& scene, const std::map<std::string, std::string>& hints, const FileCalls& calls)
+      : Mpiio{scene, hints, calls} {
     for (const Decomposition& decomposition : scene.buffers.part().decompositions) {
       std::vector<TypeLists::Place> places;
       std::uint64_t memory = 0;
@@ -135,7 +138,7 @@ class PerVariable : public Mpiio {
 class OneCall : public Mpiio {
  public:
   OneCall(const Scene& scene, const std::map<std::string, std::string>& hints)
-      : Mpiio{scene, hints}, lists_{places(scene.buffers)} {}
+      : Mpiio{scene, hints, FileCalls{}}, lists_{places(scene.buffers)} {}
   [[nodiscard]] std::string name() const override { return "one call, one type"; }
 
  protected:
@@ -177,8 +180,27 @@ class OneCall : public Mpiio {
 
 }  // namespace
 
-std::unique_ptr<Mover> mpiio_per_variable(const Scene& scene, const std::map<std::string, std::string>& hints) {
-  return std::make_unique<PerVariable>(scene, hints);
+FileCalls FileCalls::of_library() {
+  Dl_info library{};
+  void* handle = nullptr;
+  if (::dladdr(::dlsym(RTLD_DEFAULT, "MPI_Init"), &library) != 0)  // which nothing takes over
+    handle = ::dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  FileCalls calls;
+  const auto find = [&]<class Function>(Function& function, const char* name) {
+    function = handle ? reinterpret_cast<Function>(::dlsym(handle, name)) : nullptr;
+    if (!function) throw Error{problem(Code::unsupported, std::string{"cannot find "} + name + " of the MPI library")};
+  };
+  find(calls.open, "MPI_File_open");
+  find(calls.set_view, "MPI_File_set_view");
+  find(calls.write_at_all, "MPI_File_write_at_all");
+  find(calls.read_at_all, "MPI_File_read_at_all");
+  find(calls.close, "MPI_File_close");
+  return calls;
+}
+
+std::unique_ptr<Mover> mpiio_per_variable(const Scene& scene, const std::map<std::string, std::string>& hints,
+                                          const FileCalls& calls) {
+  return std::make_unique<PerVariable>(scene, hints, calls);
 }
 
 std::unique_ptr<Mover> mpiio_one_call(const Scene& scene, const std::map<std::string, std::string>& hints) {

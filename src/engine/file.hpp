@@ -76,9 +76,11 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   Result<Step> step(const Plan& plan, std::uint64_t shift);
   Result<Step> step(std::uint64_t shift);
   /// A step of the plan that this rank thinks fits, moved by `shift`; a rank without pieces gives no shift. Nothing unless
-  /// all ranks bring the same plan and shift. An error of any rank's `mine` comes back on all, and so does a `wish`.
+  /// all ranks bring the same plan and shift. An error of any rank's `mine` comes back on all, and so do up to 8 bits
+  /// of `wishes`.
   /// Collective.
-  Result<std::optional<Step>> repeat(const Plan* plan, std::optional<std::uint64_t> shift, const Status& mine, bool& wish);
+  Result<std::optional<Step>> repeat(const Plan* plan, std::optional<std::uint64_t> shift, const Status& mine,
+                                      std::uint64_t& wishes);
   Status sync();
   Status close();
   Status close(Step::Impl& last);

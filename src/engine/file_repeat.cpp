@@ -5,11 +5,11 @@
 namespace weir {
 
 namespace {
-constexpr std::uint64_t flag_wish = 16;
+constexpr int wishes_at = 8;  // among the flags
 }
 
 Result<std::optional<Step>> File::Impl::repeat(const Plan* plan, std::optional<std::uint64_t> shift,
-                                               const Status& mine, bool& wish) {
+                                               const Status& mine, std::uint64_t& wishes) {
   if (Status status = check_open("take a step in"); !status.ok()) return status;
   Outcome outcome;
   std::shared_ptr<Step::Impl> step;
@@ -20,11 +20,11 @@ Result<std::optional<Step>> File::Impl::repeat(const Plan* plan, std::optional<s
   outcome.vote = outcome.most = step ? plan->impl()->serial : 0;
   outcome.nearest = shift.value_or(~std::uint64_t{0});
   outcome.farthest = shift.value_or(0);
-  if (wish) outcome.flags |= flag_wish;
+  outcome.flags |= wishes << wishes_at;
   outcome.fail(why_not, context->team->rank());
   const Outcome all = agree(outcome, Call::step);
   if (Status status = agreed(all); !status.ok()) return status;
-  wish = (all.flags & flag_wish) != 0;
+  wishes = all.flags >> wishes_at & 0xff;
   const bool nobody_moves = all.nearest > all.farthest;
   if (all.vote == 0 || all.vote != all.most || (all.nearest != all.farthest && !nobody_moves))
     return std::optional<Step>{};

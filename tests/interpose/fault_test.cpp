@@ -151,6 +151,31 @@ TEST_F(FaultsThroughMpi, an_error_of_reading_is_told_by_all) {
   EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
 }
 
+TEST_F(FaultsThroughMpi, an_error_in_a_non_blocking_access_is_told_by_all_when_it_is_completed) {
+  for (const int who : {0, ranks() - 1})
+    for (const char* mode : {"aggregate", "direct"}) {
+      const std::string fault = fmt::format("op=write error=ENOSPC times=1 rank={}", who);
+      SCOPED_TRACE(std::string{mode} + " " + fault);
+      Watchdog::watch(fault);
+      inject(fault, mode);
+      MPI_File opened = open("beside.dat");
+      set_interleaved_view(opened);
+      const auto bytes = data('a');
+      MPI_Request request = MPI_REQUEST_NULL;
+      const auto write = [&] {
+        EXPECT_EQ(MPI_File_iwrite_at_all(opened, 0, bytes.data(), pieces * piece, MPI_BYTE, &request), MPI_SUCCESS);
+        return MPI_Wait(&request, MPI_STATUS_IGNORE);
+      };
+      const int kind = common_class(write());
+      const bool may_store_nothing = who > 0 && std::string_view{mode} == "aggregate";
+      EXPECT_TRUE(kind == MPI_ERR_NO_SPACE || (kind == MPI_SUCCESS && may_store_nothing)) << kind;
+      EXPECT_EQ(handled, kind == MPI_SUCCESS ? 0 : 1);
+      EXPECT_EQ(write(), MPI_SUCCESS);
+      EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+      ASSERT_FALSE(failed_anywhere());
+    }
+}
+
 TEST_F(FaultsThroughMpi, short_writes_and_interruptions_are_not_seen) {
   for (const char* fault : {"op=write short=100", "op=write error=EINTR after=1 times=5"}) {
     Watchdog::watch(fault);

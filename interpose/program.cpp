@@ -1,4 +1,4 @@
-#include "shared_pointer_users.hpp"
+#include "program.hpp"
 
 #include <elf.h>
 #include <link.h>
@@ -13,11 +13,16 @@ namespace weir::interpose {
 
 namespace {
 
-constexpr std::array calls{"File_read_shared", "File_write_shared", "File_iread_shared", "File_iwrite_shared",
-                           "File_get_position_shared"};
+constexpr std::array shared_pointer_calls{"File_read_shared", "File_write_shared", "File_iread_shared",
+                                          "File_iwrite_shared", "File_get_position_shared"};
+constexpr std::array background_calls{"File_iread_all", "File_iwrite_all", "File_iread_at_all", "File_iwrite_at_all"};
+
+struct Uses {
+  bool shared_pointers = false, background = false;
+};
 
 /// "MPI_File_read_shared", "PMPI_File_read_shared", "mpi_file_read_shared_", "mpi_file_read_shared_f08_", ...
-bool is_shared_pointer_call(const char* name) noexcept {
+bool is_one_of(std::span<const char* const> calls, const char* name) noexcept {
   if (*name == 'P' || *name == 'p') ++name;
   if (::strncasecmp(name, "MPI_", 4) != 0) return false;
   return std::ranges::any_of(calls,
@@ -66,15 +71,17 @@ int look(dl_phdr_info* object, std::size_t, void* found) {
   name = name ? name + 1 : object->dlpi_name;
   const bool of_mpi = std::strncmp(name, "libmpi", 6) == 0 || std::strncmp(name, "libweir_mpiio", 13) == 0;
   const bool of_kernel = std::strncmp(name, "linux-vdso", 10) == 0;
-  if (!of_mpi && !of_kernel && Requests{*object}.any(is_shared_pointer_call)) *static_cast<bool*>(found) = true;
+  if (of_mpi || of_kernel) return 0;
+  const Requests requests{*object};
+  auto& uses = *static_cast<Uses*>(found);
+  uses.shared_pointers |= requests.any([](const char* call) { return is_one_of(shared_pointer_calls, call); });
+  uses.background |= requests.any([](const char* call) { return is_one_of(background_calls, call); });
   return 0;
 }
 
-}  // namespace
-
-bool uses_shared_pointers() noexcept {
+const Uses& uses() noexcept {
   static unsigned long long loaded = 0;
-  static bool found = false;
+  static Uses found;
   unsigned long long now = 0;
   ::dl_iterate_phdr(
       [](dl_phdr_info* object, std::size_t, void* count) {
@@ -86,5 +93,10 @@ bool uses_shared_pointers() noexcept {
   loaded = now;
   return found;
 }
+
+}  // namespace
+
+bool uses_shared_pointers() noexcept { return uses().shared_pointers; }
+bool uses_background() noexcept { return uses().background; }
 
 }  // namespace weir::interpose

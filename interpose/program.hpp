@@ -6,5 +6,7 @@ namespace weir::interpose {
 /// pointers. Only then must the MPI library know of every view at once: those functions may be called by one rank
 /// alone, and telling it needs all.
 bool uses_shared_pointers() noexcept;
+/// And the same for non-blocking collective accesses: then ranks must be ready for one another from the beginning.
+bool uses_background() noexcept;
 
 }  // namespace weir::interpose

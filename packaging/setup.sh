@@ -8,7 +8,7 @@ packages="
   libhwloc-dev liburing-dev libtomlplusplus-dev libfmt-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
   libssl-dev libucx-dev libsimgrid-dev
   libnetcdf-dev libpnetcdf-dev pnetcdf-bin libhdf5-openmpi-dev hdf5-tools
-  libgtest-dev clang libclang-rt-14-dev valgrind
+  libgtest-dev clang libclang-rt-14-dev valgrind iproute2 ucx-utils
 "
 
 command -v dpkg-query >/dev/null || {

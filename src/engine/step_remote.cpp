@@ -8,6 +8,7 @@ namespace weir {
 
 void Step::Impl::begin_remote() noexcept {
   absorbs_ = false;
+  loss_.clear();
   through_remote_ = remote_.has_value();
   if (!remote_) return;
   remote_->reset();
@@ -55,14 +56,15 @@ void Step::Impl::leave_remote() noexcept {
   }
   pass_.report = {};
   pass_.outcome.bytes = 0;
-  pass_.outcome.flags &= ~Outcome::lost;
+  pass_.outcome.flags &= ~(Outcome::lost | Outcome::stale);
   if (aggregator_) aggregator_->reset();
 }
 
 void Step::Impl::go_on() noexcept {
   const Outcome& all = pass_.team.result();
+  if (through_remote_ && (all.flags & Outcome::lost)) context_.remote->lose();
   if (!through_remote_ || all.failed()) return conclude();
-  if (all.flags & Outcome::lost)
+  if (all.flags & (Outcome::lost | Outcome::stale))
     leave_remote();
   else if (!next_stage())
     return conclude();

@@ -1,10 +1,22 @@
 #include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "core/errors.hpp"
 #include "core/log.hpp"
 #include "engine/step.hpp"
 
 namespace weir {
+namespace {
+
+/// Has this thread, and no other, come after the program itself where processors are scarce.
+void give_way() noexcept {
+  constexpr int nicer = 10;
+  const auto thread = static_cast<id_t>(::gettid());
+  ::setpriority(PRIO_PROCESS, thread, ::getpriority(PRIO_PROCESS, thread) + nicer);
+}
+
+}  // namespace
 
 void Step::Impl::begin_remote() noexcept {
   absorbs_ = false;
@@ -91,7 +103,10 @@ void Step::Impl::leave_to_background() noexcept {
   if (!aggregator_) return;
   background_done_.store(false);
   try {
-    background_ = std::thread{[this] { carry_all(); }};
+    background_ = std::thread{[this] {
+      give_way();
+      carry_all();
+    }};
   } catch (const std::exception&) {
     carry_all();
   }

@@ -1,10 +1,10 @@
 #!/bin/sh
-# cut_off.sh SERVER command...: runs it in a network of its own with a memory server behind a slow link, weir0, which the
-# command can take down; or plainly where that is not possible.
+# cut_off.sh SERVER command...: runs it in a network of its own with a memory server behind a slow link, whose far end
+# `$TEST_LINK down` takes down; or plainly where that is not possible.
 server=$1
 if [ -z "${TEST_LINK:-}" ]; then
   if unshare -n ip link add weir0 type veth peer name weir1 2>/dev/null; then
-    TEST_LINK=weir0 exec unshare -n -m "$0" "$@"
+    TEST_LINK=later exec unshare -n -m "$0" "$@"
   fi
   shift
   exec "$@"
@@ -18,6 +18,7 @@ process=
 trap 'kill $process $other 2>/dev/null; wait $process $other; rm -rf "$directory"' EXIT
 until [ -e "$directory/there" ]; do sleep 0.01; done
 there="nsenter -t $other -n -m"
+export TEST_LINK="$there ip link set weir1"
 ip link set lo up
 ip link add weir0 type veth peer name weir1
 ip link set weir1 netns $other

@@ -29,7 +29,7 @@ class CutOff : public World {
 
   void set_link(const char* state) const {
     if (rank() == 0)
-      EXPECT_EQ(std::system(fmt::format("ip link set {} {}", std::getenv("TEST_LINK"), state).c_str()), 0);
+      EXPECT_EQ(std::system(fmt::format("{} {}", std::getenv("TEST_LINK"), state).c_str()), 0);
     MPI_Barrier(MPI_COMM_WORLD);
   }
   /// Cuts the link so many seconds later; below 0 never.
@@ -37,7 +37,7 @@ class CutOff : public World {
     if (rank() != 0 || seconds < 0) return {};
     return std::thread{[seconds] {
       std::this_thread::sleep_for(std::chrono::duration<double>{seconds});
-      EXPECT_EQ(std::system(fmt::format("ip link set {} down", std::getenv("TEST_LINK")).c_str()), 0);
+      EXPECT_EQ(std::system(fmt::format("{} down", std::getenv("TEST_LINK")).c_str()), 0);
     }};
   }
   [[nodiscard]] static Settings settings() {

@@ -81,7 +81,7 @@ TEST(MachineRule, is_the_rule_of_thumb_on_one_node) {
 }
 
 Machine with_servers(const std::string& bank) {
-  return parse_short_text("torus 4x4 link 100MBps latency 50us bank dram 16GB 20GBps 90ns bank far remote " + bank +
+  return parse_short_text("torus 4x4 link 100MBps latency 5ms bank dram 16GB 20GBps 90ns bank far remote " + bank +
                           " storage gpfs 10GBps 1ms").value();
 }
 
@@ -90,7 +90,8 @@ TEST(MachineRule, goes_through_memory_servers_where_they_are_faster_and_says_wha
   const Demand demanded = demand(nodes, 256 << 20, 1 << 20);
   PlanLimits limits;
   limits.remote = PlanLimits::Remote::may;
-  const Machine fast = with_servers("4GB 5GBps 3us"), slow = with_servers("4GB 1MBps 3us");
+  limits.memory = 128 << 10;  // many rounds, in each of which messages cross the network
+  const Machine fast = with_servers("4GB 500GBps 1us"), slow = with_servers("4GB 1MBps 3us");
   const Placement through = MachineRule{fast}.place(demanded, limits);
   EXPECT_TRUE(through.remote) << through.why;
   for (const char* part : {"aggregate in three phases: every rank for itself would take", "aggregator",

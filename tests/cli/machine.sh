@@ -83,7 +83,7 @@ trap 'kill $server 2>/dev/null || true; rm -rf "$directory"' EXIT
 until grep -q '^contact file' serving; do kill -0 $server && sleep 0.05; done
 WEIR_REMOTE_CONTACT=contact runs 0 "$weir" machine
 says out "remote, network scope"
-says out "64 MiB (system: of memory servers)"
+says out "67.108864 MB (system: of memory servers)"
 WEIR_REMOTE_CONTACT=contact runs 0 "$weir" machine --calibrate --seconds 1 --save servers.toml
 for word in "bank.remote.latency" "bank.remote.read" "bank.remote.write"; do says out "$word"; done
 runs 0 "$weir" machine servers.toml

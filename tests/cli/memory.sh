@@ -111,5 +111,5 @@ if "$weir" info | grep -qa '^ucx *yes' && command -v ucx_perftest >/dev/null; th
   for word in "64KiB    put" "64KiB    get" ucx_perftest; do says out "$word"; done
 fi
 runs 2 "$weir" bench ran --peer other
-runs 1 "$weir" bench ran --peer ucx --sizes 1TiB --dir .
+runs 2 "$weir" bench ran --peer ucx --sizes 1TiB --dir .
 says err "is not a number of bytes up to"

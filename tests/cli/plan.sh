@@ -61,7 +61,6 @@ says err "--workload"
 
 runs 0 "$weir" bench placement --machine theta --nodes 64,128 --aggregators 4,16 --runs 1 --json -
 [ "$(grep -c '"median_s":' out)" -eq 12 ] || fail "three models, two sizes of job, two numbers of aggregators" out
-echo "weir plan: all as expected"
 
 # Through memory servers or not, and why.
 far="flat 8 link 100MBps latency 50us ranks 2 bank dram 16GB 20GBps 90ns storage gpfs 10GBps 1ms bank far remote 4GB"
@@ -76,3 +75,5 @@ runs 0 "$weir" plan --machine "$far 1MBps 3us" --workload hacc --parameter parti
 says out '"mode": "aggregate"'
 runs 0 "$weir" plan --machine "$far 1MBps 3us" --workload hacc --parameter particles=25000 --bank far
 says out "memory.tier asks for it"
+
+echo "weir plan: all as expected"

@@ -173,8 +173,9 @@ struct Outcome {
 Outcome carry_out(const Case& made, Strategy strategy, std::uint64_t seed) {
   const bool simulate = simulates(made.problem);
   Outcome outcome{strategy, elect(made.problem, strategy, simulate ? Effort::thorough : Effort::quick, seed).value(), {}};
-  outcome.prediction = made.servers ? predict_three_phases(made.problem, outcome.election.places, *made.servers, made.direction)
-                       : simulate ? predict_by_sharing(made.problem, outcome.election.places)
+  const Places& places = outcome.election.places;
+  outcome.prediction = made.servers ? predict_three_phases(made.problem, places, *made.servers, made.direction)
+                       : simulate   ? predict_by_sharing(made.problem, outcome.election.places)
                                 : predict_from_loads(made.problem, outcome.election.places);
   return outcome;
 }

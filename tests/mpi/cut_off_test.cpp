@@ -40,8 +40,16 @@ class CutOff : public World {
       EXPECT_EQ(std::system(fmt::format("{} down", std::getenv("TEST_LINK")).c_str()), 0);
     }};
   }
-  [[nodiscard]] static Settings settings() {
-    return {{"memory.tier", "remote"}, {"remote.timeout", "1"}, {"plan.aggregators", "2"}, {"plan.buffer_size", "65536"}};
+  /// Where a server was ended, another one comes.
+  [[nodiscard]] static Context connect() {
+    const Settings settings{
+        {"memory.tier", "remote"}, {"remote.timeout", "1"}, {"plan.aggregators", "2"}, {"plan.buffer_size", "65536"}};
+    auto weir = Context::make(MPI_COMM_WORLD, settings);
+    for (int tries = 0; !weir && tries < 100; ++tries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{50});
+      weir = Context::make(MPI_COMM_WORLD, settings);
+    }
+    return std::move(weir).value();
   }
   [[nodiscard]] Declaration chunks() const {
     return Declaration{{static_cast<std::uint64_t>(rank()) * chunk, chunk, static_cast<std::uint64_t>(ranks()) * chunk,
@@ -90,7 +98,7 @@ TEST_F(CutOff, while_a_step_is_written_costs_no_byte_and_the_next_goes_through_t
   int salt = 0;
   for (const double moment : {-1.0, 0.0, 0.05, 0.2}) {
     SCOPED_TRACE(moment);
-    Context weir{MPI_COMM_WORLD, settings()};
+    Context weir = connect();
     std::thread cutter = cut_after(moment);
     if (moment == 0 && cutter.joinable()) cutter.join();
     MPI_Barrier(MPI_COMM_WORLD);
@@ -115,7 +123,7 @@ TEST_F(CutOff, while_a_step_is_read_costs_no_byte) {
   ASSERT_EQ(write(plain, 1, remote).message(), "");
   for (const double moment : {0.05, 0.2}) {
     SCOPED_TRACE(moment);
-    Context weir{MPI_COMM_WORLD, settings()};
+    Context weir = connect();
     std::thread cutter = cut_after(moment);
     const double start = MPI_Wtime();
     EXPECT_TRUE(read(weir, remote) == data(1));
@@ -126,7 +134,7 @@ TEST_F(CutOff, while_a_step_is_read_costs_no_byte) {
 }
 
 TEST_F(CutOff, after_a_step_was_absorbed_is_told_on_all_ranks_and_the_old_file_stays) {
-  Context weir{MPI_COMM_WORLD, settings()};
+  Context weir = connect();
   bool remote = false;
   ASSERT_EQ(write(weir, 1, remote).message(), "");
   File file = weir.create(path()).value();

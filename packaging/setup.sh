@@ -8,7 +8,7 @@ packages="
   libhwloc-dev liburing-dev libtomlplusplus-dev libfmt-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
   libssl-dev libucx-dev libsimgrid-dev
   libnetcdf-dev libpnetcdf-dev pnetcdf-bin libhdf5-openmpi-dev hdf5-tools
-  libgtest-dev clang libclang-rt-14-dev valgrind
+  libgtest-dev clang libclang-rt-14-dev valgrind ucx-utils
   iproute2 util-linux procps fuse3 attr ceph-mon ceph-osd ceph-mds ceph-fuse ceph-common
 "
 

@@ -6,6 +6,7 @@
 #include "baseline.hpp"
 #include "bench_common.hpp"
 #include "bench_job.hpp"
+#include "bench_peer.hpp"
 #include "commands.hpp"
 #include "core/units.hpp"
 #include "launch.hpp"
@@ -26,6 +27,8 @@ struct RanOptions {
   double budget_s = 600;
   std::string directory, json, launcher;
   std::vector<std::string> settings;
+  std::string peer;
+  std::vector<std::string> sizes = PeerOptions{}.sizes;
 };
 
 std::uint64_t bytes_of_option(const std::string& text, const char* option) {
@@ -119,6 +122,7 @@ struct Curves {
 };
 
 void run_ran(const RanOptions& options) {
+  if (!options.peer.empty()) return run_bench_peer({options.sizes, options.pairs, options.directory, options.json});
   bench::catch_interrupts();
   const std::string worker = worker_path();
   const Progress progress;
@@ -161,6 +165,9 @@ void add_bench_ran(CLI::App& bench) {
   add("--pairs", options->pairs, "runs of each way")->check(CLI::Range(3, 100'000));
   add("--budget", options->budget_s, "seconds for everything; fewer runs, at least 3, when they do not suffice")
       ->check(CLI::NonNegativeNumber);
+  auto* peer = add("--peer", options->peer, "puts and gets alone, beside this program's: ucx (its ucx_perftest)")
+                   ->check(CLI::IsMember({"ucx"}));
+  add("--sizes", options->sizes, "of messages, beside a peer")->delimiter(',')->needs(peer);
   add("--dir", options->directory, "where to make a directory for the files (TMPDIR, else the working directory)")
       ->check(CLI::ExistingDirectory);
   add("--json", options->json, json_meaning);
@@ -168,7 +175,8 @@ void add_bench_ran(CLI::App& bench) {
   add("--mpirun", options->launcher, "another launcher with its arguments, without the number of ranks");
   command->footer(R"(Examples:
   weir bench ran
-  weir bench ran --chunks 4KiB,64KiB --ranks 6,12 --pairs 5 --set plan.buffer_size=1MiB)");
+  weir bench ran --chunks 4KiB,64KiB --ranks 6,12 --pairs 5 --set plan.buffer_size=1MiB
+  weir bench ran --peer ucx)");
   command->callback([options] { telling_errors([&] { run_ran(*options); }); });
 }
 

@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "core/log.hpp"
 #include "core/units.hpp"
+#include "memory/huge_page_bank.hpp"
 #include "memory_status.hpp"
 #include "remote/memory_server.hpp"
 
@@ -68,6 +69,8 @@ int serve(ServeOptions& options) {
   fmt::print("lends {} at {}\ncontact file {}\n", format_bytes(options.server.size),
              (*server)->contact().endpoint.text(), options.server.contact);
   std::fflush(stdout);
+  if (options.server.huge_pages)
+    if (const Status none = HugePageBank::check(); !none) fmt::print(stderr, "{}\n", none.message());
   const Status status = (*server)->run();
   running = nullptr;
   return status ? 0 : fail(status);
@@ -97,6 +100,8 @@ void add_serve(CLI::App& group) {
       ->add_option("--directory", server.directory,
                    "lends mapped files without names in this directory on storage of the node, instead of memory")
       ->type_name("DIR");
+  command->add_flag("--huge-pages", server.huge_pages, "lends huge pages while the system has some, else ordinary memory")
+      ->excludes("--directory");
   command->add_option("--job", server.job, "name of the job in the contact file; made up when not given")
       ->type_name("ID");
   ServerLimits& limits = server.limits;

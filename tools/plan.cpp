@@ -11,6 +11,7 @@
 #include "machine/stored.hpp"
 #include "model/explanation.hpp"
 #include "model/machine_rule.hpp"
+#include "model/three_phases.hpp"
 #include "plan/plan.hpp"
 #include "text_table.hpp"
 #include "workload.hpp"
@@ -42,6 +43,8 @@ struct Case {
   Machine machine;
   PlacementProblem problem;
   int ranks_per_node = 1;
+  Direction direction = Direction::write;
+  const Bank* servers = nullptr;  ///< that the step goes through, in three phases
   std::string about;
   std::string plan;  ///< the layout in words, for a workload
 };
@@ -63,8 +66,11 @@ void change_capacities(Machine& machine, const PlanOptions& options) {
   }
 }
 
+bool is_named(const Bank& bank, const std::string& name) { return bank.name == name || bank.kind == name; }
+
 void set_conditions(PlacementProblem& problem, const PlanOptions& options) {
-  problem.bank = options.bank;
+  const bool remote = problem.machine->server_bank() && is_named(*problem.machine->server_bank(), options.bank);
+  problem.bank = remote ? "" : options.bank;
   problem.persistency = *parse_persistency(options.persistency);
   if (options.buffers > 0) problem.buffers = options.buffers;
   if (!options.buffer_size.empty()) problem.buffer_bytes = bytes_of(options.buffer_size, "--buffer-size");
@@ -112,13 +118,22 @@ void use_workload(Case& made, const PlanOptions& options) {
   if (made.machine.storage.stripe.known()) request.storage.stripe = static_cast<std::uint64_t>(made.machine.storage.stripe.value);
   const MachineRule rule{made.machine};
   request.model = &rule;
+  const Bank* const servers = made.machine.server_bank();
+  if (servers && is_named(*servers, options.bank)) request.limits.remote = PlanLimits::Remote::must;
+  else if (servers && options.bank.empty()) request.limits.remote = PlanLimits::Remote::may;
+  if (request.limits.remote != PlanLimits::Remote::no) request.machine = &made.machine;  // which says how it goes there
+  request.rules.strategy = parse_strategy(options.model).value();
 
   std::vector<Footprint> footprints;
   for (int rank = 0; rank < ranks; ++rank)
     footprints.push_back(Footprint::of(RankDeclaration::of(bench::declaration(workload.part(rank))).value(),
                                        footprint_limit(ranks)));
-  const Layout layout = plan_layout(footprints, {}, request).value();
+  Layout layout = plan_layout(footprints, {}, request).value();
+  layout.placement.details.clear();  // told for the model's own election below
   made.plan = explain_plan(layout, map);
+  made.direction = request.direction;
+  if (layout.placement.remote && !unfit_for_three_phases(*servers, nodes, static_cast<double>(layout.bytes)))
+    made.servers = servers;
   made.problem.traffic = traffic_of(layout, footprints, map);
   made.problem.buffers = static_cast<int>(layout.placement.buffers);
   made.problem.buffer_bytes = static_cast<double>(layout.placement.buffer_size);
@@ -158,7 +173,9 @@ struct Outcome {
 Outcome carry_out(const Case& made, Strategy strategy, std::uint64_t seed) {
   const bool simulate = simulates(made.problem);
   Outcome outcome{strategy, elect(made.problem, strategy, simulate ? Effort::thorough : Effort::quick, seed).value(), {}};
-  outcome.prediction = simulate ? predict_by_sharing(made.problem, outcome.election.places)
+  const Places& places = outcome.election.places;
+  outcome.prediction = made.servers ? predict_three_phases(made.problem, places, *made.servers, made.direction)
+                       : simulate   ? predict_by_sharing(made.problem, outcome.election.places)
                                 : predict_from_loads(made.problem, outcome.election.places);
   return outcome;
 }
@@ -197,7 +214,7 @@ nlohmann::ordered_json json_of(const Case& made, const std::vector<Outcome>& out
   nlohmann::ordered_json json{{"machine", made.machine.name},
                               {"model", name(main.strategy)},
                               {"workload", made.about},
-                              {"mode", "aggregate"},
+                              {"mode", made.servers ? "three phases" : "aggregate"},
                               {"nodes", made.problem.nodes()},
                               {"ranks_per_node", made.ranks_per_node},
                               {"buffers", made.problem.buffers},

@@ -26,9 +26,10 @@ Result<std::optional<ThisMachine>> look_at_this_machine(const Look& look) {
   Result<std::shared_ptr<Team>> made = Team::create(MPI_COMM_WORLD, options);
   if (!made) return made.status();
   Team& team = **made;
-  Result<JoinedNodes> nodes = detect_nodes(team, detect_options(*settings, look.storage));
+  const RemoteOptions servers = RemoteOptions::of(*settings);
+  Result<JoinedNodes> nodes = detect_nodes(team, detect_options(*settings, look.storage), servers);
   if (!nodes) return nodes.status();
-  CalibrateOptions how{look.seconds, look.storage, settings->text("machine.calibration"), false, {}};
+  CalibrateOptions how{look.seconds, look.storage, settings->text("machine.calibration"), false, servers, {}};
   ThisMachine here{machine_of(*nodes, most_ranks_on_a_node(team)), nodes->common, {}, {}, nodes->common.warnings};
   const auto warn = [&](const std::vector<std::string>& more) {
     here.warnings.insert(here.warnings.end(), more.begin(), more.end());

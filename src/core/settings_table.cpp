@@ -54,10 +54,11 @@ const std::vector<SettingInfo> table{
      "directories on storage of the node itself, for buffers, and the first one for files with storage.tier=node, where "
      "{node} stands for the node's number in the job",
      "DIRECTORY or several, separated by colons"},
-    {"remote.contact", text, "", "contact files of the memory servers that memory.tier=remote uses", "FILE or several, separated by commas"},
+    {"remote.contact", text, "", "contact files of memory servers, which steps go through with memory.tier=remote, or where the model finds that faster", "FILE or several, separated by commas"},
     {"remote.secret", text, "", "file with the secret of memory servers that are reached over TCP", "FILE"},
     {"remote.transport", choice, "auto",
      "how data gets to memory servers: their memory is mapped on the same node, or one-sided transfers of UCX", "auto|mapped|ucx"},
+    {"remote.stripe", bytes, "1MiB", "bytes of a rank's data that lie together on one of several memory servers", {}, 4 * kib, gib},
     {"remote.timeout", number, "10", "seconds after which a memory server that does not answer is given up", {}, 1, 3600},
     {"remote.when_lost", choice, "two-phase",
      "when memory servers are full or lost, a step goes the ordinary way, or fails", "two-phase|fail"},

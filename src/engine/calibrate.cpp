@@ -10,6 +10,7 @@
 #include "engine/link_speed.hpp"
 #include "memory/bank_speed.hpp"
 #include "memory/make_bank.hpp"
+#include "remote/server_bank.hpp"
 #include "storage/file_speed.hpp"
 
 namespace weir {
@@ -30,7 +31,7 @@ struct Slot {
 class Calibrator {
  public:
   Calibrator(Team& team, const JoinedNodes& nodes, const CalibrateOptions& options)
-      : team_{team}, nodes_{nodes}, options_{options}, banks_{banks_of(nodes.common)} {
+      : team_{team}, nodes_{nodes}, options_{options}, banks_{banks_of(nodes)} {
     using enum Unit;
     using enum Slot::All;
     if (most_ranks_on_a_node(team) > 1)
@@ -140,11 +141,16 @@ class Calibrator {
     meet();
   }
 
+  /// Servers may have less than a good measurement wants.
+  static std::uint64_t room_in(const Bank& bank) {
+    return bank.is_remote() ? static_cast<std::uint64_t>(bank.capacity.value / 2) : ~std::uint64_t{0};
+  }
+
   Status memory(const Bank& bank) {
-    auto real = make_bank(bank, nodes_.common.numa);
+    auto real = bank.is_remote() ? make_server_bank(bank, options_.servers) : make_bank(bank, nodes_.common.numa);
     if (!real) return real.status();
     if ((*real)->attributes().emulated) return {};
-    auto speed = measure_bank(**real, beyond_caches(nodes_.common), 3 * share_);
+    auto speed = measure_bank(**real, std::min(beyond_caches(nodes_.common), room_in(bank)), 3 * share_);
     if (!speed) return speed.status();
     samples("bank." + bank.name + ".latency") = std::move(speed->latency);
     samples("bank." + bank.name + ".read") = std::move(speed->read);

@@ -7,6 +7,7 @@
 
 #include "exchange/team.hpp"
 #include "machine/calibration.hpp"
+#include "remote/remote_memory.hpp"
 
 namespace weir {
 
@@ -15,6 +16,7 @@ struct CalibrateOptions {
   std::string storage = ".";    ///< a directory that all ranks can write in
   std::string cache;            ///< directory of stored calibrations; empty: the user's cache
   bool reuse = true;            ///< take a stored one
+  RemoteOptions servers = {};   ///< of the bank of memory servers, where there is one
   /// Called on rank 0: what is measured next, and the part of all that is done.
   std::function<void(std::string_view what, double done)> progress;
 };

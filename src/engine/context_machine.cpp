@@ -46,7 +46,7 @@ Status Context::Impl::describe(Outcome& outcome) {
 Status Context::Impl::detect() {
   const bool wanted = settings.text("machine.description") == detect_word || file_settings->election.wants_bank();
   if (machine || !wanted) return {};
-  Result<JoinedNodes> nodes = detect_nodes(*team, detect_options(settings, "."));
+  Result<JoinedNodes> nodes = detect_nodes(*team, detect_options(settings, "."), RemoteOptions::of(settings));
   if (!nodes) return nodes.status();
   CalibrateOptions options;
   options.cache = settings.text("machine.calibration");

@@ -7,12 +7,8 @@
 namespace weir {
 
 Status Context::Impl::connect_remote() {
-  RemoteOptions options;
-  options.contact = settings.text("remote.contact");
+  RemoteOptions options = RemoteOptions::of(settings);
   if (options.contact.empty()) return {};
-  options.secret = settings.text("remote.secret");
-  options.transport = settings.text("remote.transport");
-  options.timeout_s = static_cast<double>(settings.number("remote.timeout"));
   auto memory = connect_remote_memory(options);
   if (!memory) return memory.status();
   remote.emplace();

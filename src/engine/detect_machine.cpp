@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/errors.hpp"
+#include "remote/server_bank.hpp"
 
 namespace weir {
 namespace {
@@ -96,7 +97,29 @@ int most_ranks_on_a_node(const Team& team) noexcept {
   return static_cast<int>(most);
 }
 
-Result<JoinedNodes> detect_nodes(Team& team, const DetectOptions& options) {
+namespace {
+
+/// What memory servers have, as rank 0 sees them. Collective.
+void look_for_servers(Team& team, const RemoteOptions& options, JoinedNodes& nodes) {
+  if (options.contact.empty()) return;
+  std::uint64_t bytes = 0;
+  if (team.rank() == 0) {
+    const Status status = attempt(action, [&]() -> Status {
+      auto servers = connect_remote_memory(options);
+      if (!servers) return servers.status();
+      auto capacity = (*servers)->capacity();
+      if (capacity) bytes = *capacity;
+      return capacity.status();
+    });
+    if (!status.ok()) nodes.common.warnings.push_back(status.message());
+  }
+  MPI_Bcast(&bytes, 1, MPI_UINT64_T, 0, team.communicator());
+  if (bytes > 0) nodes.servers.push_back(bank_of_servers(static_cast<double>(bytes) / nodes.nodes));
+}
+
+}  // namespace
+
+Result<JoinedNodes> detect_nodes(Team& team, const DetectOptions& options, const RemoteOptions& servers) {
   const Leaders leaders{team};
   Writer mine, joined;
   Status status = attempt(action, [&]() -> Status {
@@ -128,6 +151,7 @@ Result<JoinedNodes> detect_nodes(Team& team, const DetectOptions& options) {
     return reader.ok() ? Status{} : problem(Code::internal, "cannot detect the machine: it arrived incomplete");
   });
   if (status = team.agreed(status); !status.ok()) return status;
+  look_for_servers(team, servers, nodes);
   return nodes;
 }
 

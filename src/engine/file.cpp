@@ -70,8 +70,10 @@ Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>&
   std::map<std::uint64_t, Plan>::node_type entry;
   std::shared_ptr<Step::Impl> step;
   Status mine = weir.take_handicap();
+  request.limits = settings->limits;
+  if (weir.remote && weir.machine && settings->election.bank.empty() && request.limits.remote == PlanLimits::Remote::no)
+    request.limits.remote = PlanLimits::Remote::may;
   if (mine.ok()) mine = attempt("declare", [&]() -> Status {
-    request.limits = settings->limits;
     request.rules = settings->election;
     const std::uint64_t elsewhere = weir.memory_in_use() - arenas.back()->planned_buffers();
     request.limits.memory = request.limits.memory > elsewhere ? request.limits.memory - elsewhere : 0;
@@ -80,7 +82,7 @@ Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>&
     if (!own) return own.status();
     if (set_) request.files = set_->groups();
     const std::string circumstances =
-        fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", request.limits.remote, static_cast<int>(request.rules.strategy) * 16 + static_cast<int>(request.rules.persistency),
+        fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(request.limits.remote), static_cast<int>(request.rules.strategy) * 16 + static_cast<int>(request.rules.persistency),
                     static_cast<int>(request.direction), request.limits.memory,
                     request.limits.buffer_size, request.limits.buffers, request.limits.aggregators,
                     request.limits.alignment, static_cast<int>(request.limits.mode), request.limits.chunk,
@@ -117,7 +119,6 @@ Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>&
     if (impl->plan.layout.placement.mode != Mode::direct) reserve(*arena, impl->plan.layout, outcome);
   };
   hooks.ready = std::ref(ready);
-  hooks.remote = settings->limits.remote;
   SetPlan set_plan;
   if (set_) {
     if (!mine.ok()) own = mine;

@@ -161,7 +161,7 @@ Status File::Impl::open_here(Call call, Outcome& outcome) {
       return problem(Code::settings,
                      fmt::format("cannot {} '{}': memory.tier and memory.persistency need to know the machine", name(call), path),
                      "set them for the context too, or machine.description=detect");
-    if (settings->limits.remote && !weir.remote)
+    if (settings->limits.remote == PlanLimits::Remote::must && !weir.remote)
       return problem(Code::settings, fmt::format("cannot {} '{}': the context has no memory servers", name(call), path),
                      "set remote.contact for the context");
   }

@@ -13,7 +13,7 @@ Status FileSettings::use_remote(const ResolvedSettings& settings) {
     return problem(Code::settings, "cannot use memory.tier=remote: remote.contact is not set",
                    "start `weir memory serve` and name its contact file there");
   election.bank.clear();
-  limits.remote = true;
+  limits.remote = PlanLimits::Remote::must;
   return {};
 }
 

@@ -108,8 +108,50 @@ struct Mates {
   }
 };
 
+/// For a step through remote memory: the pieces of each rank of this node in each domain of another one, and where they
+/// begin in the rank's dump.
+void add_sources(const Layout& layout, const NodeMap& nodes, int node, std::span<const Neighbour> neighbours,
+                 std::vector<std::vector<std::byte>>& to) {
+  for (std::uint32_t d = 0; d < layout.domains.size(); ++d) {
+    const int there = nodes.node_of[static_cast<std::size_t>(layout.domains[d].aggregator)];
+    if (there == node) continue;
+    for (const Neighbour& neighbour : neighbours) {
+      const Source source = make_source(layout, d, neighbour.rank, *neighbour.declaration);
+      if (source.places.empty()) continue;
+      Writer out;
+      out.put(d);
+      out.put(neighbour.rank);
+      out.put(source.places.front());
+      source.inbox.pieces.write(out);
+      to[static_cast<std::size_t>(there)].insert(to[static_cast<std::size_t>(there)].end(), out.data().begin(),
+                                                 out.data().end());
+    }
+  }
+}
+
+void read_sources(const Layout& layout, std::uint32_t domain, Reader& in, std::vector<Source>& sources) {
+  while (in.ok() && !in.at_end()) {
+    const auto d = in.get<std::uint32_t>();
+    const int rank = in.get<int>();
+    const auto place = in.get<std::uint64_t>();
+    const RankDeclaration pieces = RankDeclaration::read(in);
+    if (d == domain) sources.push_back(make_source(layout, domain, rank, pieces, place));
+  }
+}
+
+/// Those of other nodes, which are known, and of this one, in the order of their ranks.
+std::vector<Source> find_sources(const Layout& layout, std::uint32_t domain, std::span<const Neighbour> neighbours,
+                                 std::vector<Source> sources) {
+  for (const Neighbour& neighbour : neighbours)
+    if (Source source = make_source(layout, domain, neighbour.rank, *neighbour.declaration); !source.places.empty())
+      sources.push_back(std::move(source));
+  std::ranges::sort(sources, {}, &Source::rank);
+  return sources;
+}
+
 /// What a rank needs to know of other nodes: their pieces in its domain, and its own node's as they see them.
-Status between_nodes(Team& team, Outcome& outcome, RankPlan& plan, const Mates& mates, std::vector<Inbox>& inboxes) {
+Status between_nodes(Team& team, Outcome& outcome, RankPlan& plan, const Mates& mates, std::vector<Inbox>& inboxes,
+                     std::vector<Source>& sources) {
   const NodeMap& nodes = team.nodes();
   const bool direct = plan.layout.placement.mode == Mode::direct;  // then all there is to do is to keep step
   RankDeclaration together;
@@ -119,6 +161,7 @@ Status between_nodes(Team& team, Outcome& outcome, RankPlan& plan, const Mates& 
     together = node_union(mates.neighbours);
     if (plan.layout.direction == Direction::write && hides_overlap(mates.neighbours, together)) outcome.most = 1;
     to = unions_to_send(plan.layout, nodes, team.node(), together);
+    if (plan.layout.placement.remote) add_sources(plan.layout, nodes, team.node(), mates.neighbours, to);
     return {};
   });
   auto from = team.exchange_between_nodes(std::move(to), outcome);
@@ -145,27 +188,7 @@ Status between_nodes(Team& team, Outcome& outcome, RankPlan& plan, const Mates& 
       const int node = inner.get<int>();
       inboxes.push_back(
           make_inbox(plan.layout, *domain, relay_rank(nodes, node, *domain), RankDeclaration::read(inner)));
-    }
-    return {};
-  });
-  return {};
-}
-
-/// For a plan through remote memory: where the bytes of every rank lie there. All ranks come here, also those that could
-/// not read the layout.
-Status find_sources(Team& team, Outcome& outcome, RankPlan& plan) {
-  Writer mine;
-  attempt(outcome, team.rank(), [&]() -> Status { return plan.declaration.write(mine), Status{}; });
-  auto blobs = team.gather(mine.data(), outcome);
-  if (!blobs) return blobs.status();
-  attempt(outcome, team.rank(), [&]() -> Status {
-    if (!plan.layout.placement.remote) return {};
-    plan.remote = make_remote_part(plan.layout, plan.declaration);
-    const auto domain = domain_of_rank(plan.layout, team.rank());
-    for (int rank = 0; domain && rank < team.size(); ++rank) {
-      Reader in{(*blobs)[rank]};
-      Source source = make_source(plan.layout, *domain, rank, RankDeclaration::read(in));
-      if (!source.inbox.route.edges.empty()) plan.remote->sources.push_back(std::move(source));
+      read_sources(plan.layout, *domain, inner, sources);
     }
     return {};
   });
@@ -181,6 +204,7 @@ Status make_own_part(Team& team, Result<RankDeclaration>& declaration, std::span
   outcome.most = 0;
   Mates mates;
   std::vector<Inbox> inboxes;
+  std::vector<Source> sources;
   const bool several = team.nodes().nodes() > 1;
   attempt(outcome, team.rank(), [&]() -> Status {
     Reader in{layout};
@@ -197,11 +221,13 @@ Status make_own_part(Team& team, Result<RankDeclaration>& declaration, std::span
   });
   // Also for a direct plan: a rank that could not read the layout does not know that it is one, and all must keep step.
   if (several)
-    if (Status status = between_nodes(team, outcome, plan, mates, inboxes); !status.ok()) return status;
-  if (hooks.remote)
-    if (Status status = find_sources(team, outcome, plan); !status.ok()) return status;
+    if (Status status = between_nodes(team, outcome, plan, mates, inboxes, sources); !status.ok()) return status;
   attempt(outcome, team.rank(), [&]() -> Status {
     const auto domain = domain_of_rank(plan.layout, team.rank());
+    if (plan.layout.placement.remote) {
+      plan.remote = make_remote_part(plan.layout, plan.declaration);
+      if (domain) plan.remote->sources = find_sources(plan.layout, *domain, mates.neighbours, std::move(sources));
+    }
     if (domain && plan.layout.placement.mode != Mode::direct)
       plan.domain = make_domain_part(plan.layout, *domain, mates.neighbours, std::move(inboxes));
     hooks.ready(outcome);

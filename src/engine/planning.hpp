@@ -23,7 +23,6 @@ struct Plan::Impl {
 /// What a rank brings to planning besides its declaration.
 struct PlanningHooks {
   Outcome outcome;  ///< its vote is the plan it knows already, 0 for none; an error ends planning on all ranks
-  bool remote = false;  ///< the plan may go through remote memory; equal on all ranks
   /// Called when the plan of this rank is ready, before all agree on it: may add to the outcome, and may throw
   /// std::bad_alloc. Pass it by std::ref, which needs no memory.
   std::function<void(Outcome&)> ready = [](Outcome&) {};

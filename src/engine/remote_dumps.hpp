@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "net/deadline.hpp"
 #include "remote/remote_memory.hpp"
 
 namespace weir {
@@ -14,11 +15,22 @@ struct RemoteBank {
   RegionName name;               ///< of the job; `serial` counts the dumps that were named
   bool falls_back = true;        ///< a step that cannot go through it goes the ordinary way
   bool synchronous = false;      ///< the ranks meet in every round
+  std::uint64_t losses = 0;      ///< that all ranks know of: what is older is not used any more
+  std::uint64_t connections = 1;  ///< that this rank has made
+
+  /// All ranks know that one of them has lost it: dumps have new names from now on, the same on all ranks.
+  void lose() noexcept { name.serial = ++losses << 32; }
+  /// Connects anew after a loss, where there is a server again. Local; now and then, so that steps do not wait for it.
+  void revive() noexcept;
+
+ private:
+  Deadline next_try_ = Deadline::in(0);
 };
 
 /// Remote memory of the steps of one plan: this rank's own part, and those of others as far as it has seen them.
 struct RemoteDump {
   std::uint64_t plan_serial = 0;
+  std::uint64_t losses = 0;  ///< of the bank when it was made
   RegionName name;  ///< but for the rank
   bool prepared = false;  ///< every rank has its own part
   std::unique_ptr<RemoteRegion> own;
@@ -34,7 +46,7 @@ struct RemoteDump {
 class RemoteDumps {
  public:
   /// Null when there is no memory for it.
-  std::shared_ptr<RemoteDump> of(std::uint64_t plan_serial, RegionName& next) noexcept;
+  std::shared_ptr<RemoteDump> of(std::uint64_t plan_serial, RemoteBank& bank) noexcept;
 
  private:
   static constexpr std::size_t most = 4;

@@ -67,7 +67,10 @@ void Step::Impl::attach(std::shared_ptr<File::Impl> file, Arena& arena, StepPlac
   if (contributor_) contributor_->attach(arena);
   if (aggregator_) aggregator_->attach(arena);
   for (auto& relay : relays_) relay->attach(arena);
-  if (remote_) remote_->attach(arena.dumps().of(plan_.impl()->serial, context_.remote->name));
+  if (remote_) {
+    context_.remote->revive();
+    remote_->attach(arena.dumps().of(plan_.impl()->serial, *context_.remote));
+  }
   begin_remote();
 }
 
@@ -168,14 +171,13 @@ bool Step::Impl::progress(bool head) noexcept {
 void Step::Impl::arrive() noexcept {
   end_moving();
   if (through_remote_ && remote_->lost()) {
+    pass_.outcome.flags |= remote_->is_stale() ? Outcome::stale : Outcome::lost;
     if (absorbs_ && stage_ == Stage::carry)
       pass_.fail(problem(Code::io, [&] {
         return fmt::format("cannot store '{}': what remote memory had absorbed is lost ({})", file_->path,
                            remote_->loss().message());
       }, "write it again"));
-    else if (context_.remote->falls_back)
-      pass_.outcome.flags |= Outcome::lost;
-    else
+    else if (!context_.remote->falls_back)
       pass_.fail(remote_->loss());
   }
   pass_.team.arrive(pass_.outcome);
@@ -350,6 +352,10 @@ Report Step::Impl::report() const {
 std::string Step::Impl::explain() const {
   std::string text = explain_plan(own().layout, pass_.team.nodes());
   if (plan_.impl()->seconds > 0) text += fmt::format("planned in {}\n", format_seconds(plan_.impl()->seconds));
+  if (own().layout.placement.remote && !remote_)
+    text += "not through remote memory: this context has no memory servers\n";
+  if (!loss_.empty()) text += fmt::format("the last pass did not go through remote memory: {}\n", loss_);
+  if (remote_ && file_ && file_->in_set()) text += "absorb waits until all is stored: the file has sub-files\n";
   if (own().domain && arena_ && !arena_->where().empty())
     text += fmt::format("buffers of rank {} are in {}\n", pass_.team.rank(), arena_->where());
   if (last_s_ > 0 && own().layout.placement.predicted_s > 0)

@@ -1,12 +1,25 @@
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "core/errors.hpp"
 #include "core/log.hpp"
 #include "engine/step.hpp"
 
 namespace weir {
+namespace {
+
+/// Has this thread, and no other, come after the program itself where processors are scarce.
+void give_way() noexcept {
+  constexpr int nicer = 10;
+  const auto thread = static_cast<id_t>(::gettid());
+  ::setpriority(PRIO_PROCESS, thread, ::getpriority(PRIO_PROCESS, thread) + nicer);
+}
+
+}  // namespace
 
 void Step::Impl::begin_remote() noexcept {
   absorbs_ = false;
+  loss_.clear();
   through_remote_ = remote_.has_value();
   if (!remote_) return;
   remote_->reset();
@@ -54,14 +67,15 @@ void Step::Impl::leave_remote() noexcept {
   }
   pass_.report = {};
   pass_.outcome.bytes = 0;
-  pass_.outcome.flags &= ~Outcome::lost;
+  pass_.outcome.flags &= ~(Outcome::lost | Outcome::stale);
   if (aggregator_) aggregator_->reset();
 }
 
 void Step::Impl::go_on() noexcept {
   const Outcome& all = pass_.team.result();
+  if (through_remote_ && (all.flags & Outcome::lost)) context_.remote->lose();
   if (!through_remote_ || all.failed()) return conclude();
-  if (all.flags & Outcome::lost)
+  if (all.flags & (Outcome::lost | Outcome::stale))
     leave_remote();
   else if (!next_stage())
     return conclude();
@@ -88,7 +102,10 @@ void Step::Impl::leave_to_background() noexcept {
   if (!aggregator_) return;
   background_done_.store(false);
   try {
-    background_ = std::thread{[this] { carry_all(); }};
+    background_ = std::thread{[this] {
+      give_way();
+      carry_all();
+    }};
   } catch (const std::exception&) {
     carry_all();
   }

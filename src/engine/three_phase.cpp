@@ -27,6 +27,7 @@ ThreePhase::~ThreePhase() {
 
 void ThreePhase::reset() noexcept {
   loss_ = {};
+  connection_ = bank_.connections;
   round_ = 0;
   next_ = 0;
   at_ = 0;
@@ -48,6 +49,13 @@ void ThreePhase::carry_in_background() noexcept {
     in_background_ = true;
     return {};
   }));
+}
+
+Status ThreePhase::failure() const noexcept {
+  if (!in_background_ && (connection_ != bank_.connections || is_stale()))
+    return problem(Code::io, "cannot use remote memory: the connection to it was lost and made anew since",
+                   "declare the step again");
+  return servers().failure();
 }
 
 std::uint32_t ThreePhase::round_of(std::uint32_t window) const noexcept {
@@ -79,7 +87,7 @@ bool ThreePhase::prepare_own() noexcept {
   const std::uint64_t bytes = part_.places.back();
   if (!dump_) lose(no_memory());
   if (lost() || bytes == 0) return !lost();
-  lose(servers().failure());
+  lose(failure());
   if (lost() || dump_->own) return !lost();
   lose(attempt("use remote memory", [&]() -> Status {
     RegionName name = dump_->name;
@@ -121,7 +129,7 @@ template <class Empty>
 bool ThreePhase::settle(Empty&& empty) noexcept {
   if (parcels_ == 0) return true;
   const std::size_t left = servers().progress();
-  lose(servers().failure());
+  lose(failure());
   if (left > 0 && !lost()) return false;
   if (lost())
     (void)servers().flush();
@@ -169,6 +177,25 @@ bool ThreePhase::receive_own(const Edge& edge, const std::vector<std::byte*>& me
   return true;
 }
 
+void ThreePhase::move_pieces(const Edge& edge, const std::vector<std::byte*>& memory) noexcept {
+  const Route& route = part_.dump.route;
+  const RankDeclaration& declaration = pass_.plan.declaration;
+  std::uint64_t place = part_.places[&edge - route.edges.data()];
+  for (std::uint32_t t = edge.first_transfer; t < edge.first_transfer + edge.transfers; ++t) {
+    const std::uint32_t v = route.transfers[t].variable;
+    const Range range = window_range(pass_.layout(), edge.window, declaration.variables[v].at);
+    declaration.pieces(v).for_each(range.low, range.high, [&](std::uint64_t, std::uint64_t length, std::uint64_t at) {
+      if (lost()) return;
+      std::byte* const data = memory[v] + at;
+      lose(writes() ? dump_->own->put(place, data, length) : dump_->own->get(place, data, length));
+      lose(servers().flush());
+      place += length;
+    });
+  }
+  pass_.report.bytes += edge.bytes;
+  pass_.report.remote_bytes += edge.bytes;
+}
+
 bool ThreePhase::move_own(const std::vector<std::byte*>& memory) noexcept {
   const auto& edges = part_.dump.route.edges;
   bool moved = false;
@@ -180,6 +207,8 @@ bool ThreePhase::move_own(const std::vector<std::byte*>& memory) noexcept {
     if (!prepare_own()) break;
     if (std::byte* mapped = dump_->own->mapped())
       copy_own(edge, {0, edge.bytes}, memory, mapped + part_.places[order_[next_]]);
+    else if (rounds_ > 1)
+      move_pieces(edge, memory);
     else if (!need_landings() || !(writes() ? send_own(edge, memory) : receive_own(edge, memory)))
       break;
     at_ = 0;
@@ -241,7 +270,7 @@ bool ThreePhase::carry(std::uint64_t window, std::byte* buffer) noexcept {
     carrying_ = window;
     source_ = 0;
     at_ = 0;
-    if (!lost()) lose(dump_ ? servers().failure() : no_memory());
+    if (!lost()) lose(dump_ ? failure() : no_memory());
   }
   const auto& domain = pass_.layout().domains[pass_.plan.domain->domain];
   for (; source_ < part_.sources.size() && !lost() && !pass_.failed(); ++source_, at_ = 0) {

@@ -22,6 +22,8 @@ class ThreePhase final : public WindowCarrier {
   void reset() noexcept;
   /// Whether all ranks know that all have their dumps.
   [[nodiscard]] bool prepared() const noexcept { return dump_ && dump_->prepared; }
+  /// Whether what it has in remote memory is from before a loss.
+  [[nodiscard]] bool is_stale() const noexcept { return dump_ && dump_->losses != bank_.losses; }
   void set_prepared() noexcept { dump_->prepared = true; }
   /// Has this rank's own dump; false when that is lost.
   bool prepare_own() noexcept;
@@ -60,6 +62,7 @@ class ThreePhase final : public WindowCarrier {
   [[nodiscard]] RemoteMemory& servers() const noexcept {
     return in_background_ ? *dump_->background.connection : *bank_.memory;
   }
+  Status failure() const noexcept;
   RemoteRegion* source_region(std::size_t source) noexcept;
   void lose(const Status& why) noexcept {
     if (loss_.ok()) loss_ = why;
@@ -75,12 +78,15 @@ class ThreePhase final : public WindowCarrier {
   bool need_landings() noexcept;
   bool send_own(const Edge& edge, const std::vector<std::byte*>& memory) noexcept;
   bool receive_own(const Edge& edge, const std::vector<std::byte*>& memory) noexcept;
+  /// In rounds, as in the document's synchronous version: piece by piece, each waited for.
+  void move_pieces(const Edge& edge, const std::vector<std::byte*>& memory) noexcept;
   bool carry_source(const Source& source, RemoteRegion& region, const Edge& edge, std::byte* buffer) noexcept;
 
   Pass& pass_;
   const RemotePart& part_;
   RemoteBank& bank_;
   std::shared_ptr<RemoteDump> dump_;
+  std::uint64_t connection_ = 0;  // with which it began
   Status loss_;
   std::uint32_t rounds_ = 1, round_ = 0;
   std::vector<std::uint32_t> order_;  // own edges, round by round

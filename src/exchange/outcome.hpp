@@ -23,8 +23,8 @@ struct alignas(64) Outcome {
   /// A flag: this rank has done what the others must do too, and cannot take it back when they called something else.
   static constexpr std::uint64_t committed = std::uint64_t{1} << 62;
 
-  /// A flag: this rank cannot use remote memory.
-  static constexpr std::uint64_t lost = std::uint64_t{1} << 61;
+  /// Flags: this rank cannot use remote memory; and only what it had there before a loss that is known.
+  static constexpr std::uint64_t lost = std::uint64_t{1} << 61, stale = std::uint64_t{1} << 60;
 
   Outcome() noexcept { message[0] = 0; }
   Outcome(const Outcome& other) noexcept { *this = other; }

@@ -36,7 +36,7 @@ Measurement Measurement::of(std::string name, Unit unit, std::vector<double> sam
 
 CalibrationKey CalibrationKey::of(const JoinedNodes& joined, int ranks_per_node, const std::string& storage) {
   CalibrationKey key{joined.common.system, joined.common.shape, joined.nodes, ranks_per_node, storage, {}};
-  for (const Bank& bank : banks_of(joined.common)) key.banks += (key.banks.empty() ? "" : ",") + bank.name;
+  for (const Bank& bank : banks_of(joined)) key.banks += (key.banks.empty() ? "" : ",") + bank.name;
   return key;
 }
 

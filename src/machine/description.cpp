@@ -68,7 +68,7 @@ Bank read_bank(const toml::table& source, DescriptionProblem& problem) {
   bank.write = table.figure<Unit::bytes_per_second>("write");
   bank.persistency = read_word<Persistency>(table, "persistency", Persistency::none, Persistency::permanent,
                                             [](std::string_view text) { return parse_persistency(text); });
-  bank.scope = read_word<Scope>(table, "scope", Scope::node, Scope::network,
+  bank.scope = read_word<Scope>(table, "scope", bank.kind == "remote" ? Scope::network : Scope::node, Scope::network,
                                 [](std::string_view text) { return parse_scope(text); });
   bank.path = table.text("path", Need::optional);
   table.done();

@@ -129,6 +129,12 @@ JoinedNodes load_joined_nodes(Reader& from) {
   return joined;
 }
 
+std::vector<Bank> banks_of(const JoinedNodes& joined) {
+  std::vector<Bank> banks = banks_of(joined.common);
+  banks.insert(banks.end(), joined.servers.begin(), joined.servers.end());
+  return banks;
+}
+
 Machine machine_of(const JoinedNodes& joined, int ranks_per_node) {
   Machine machine;
   machine.name = joined.common.host;
@@ -142,7 +148,7 @@ Machine machine_of(const JoinedNodes& joined, int ranks_per_node) {
   if (!machine.storage.read.known()) machine.storage.read = {usual_storage_bandwidth, Origin::assumed, note};
   if (!machine.storage.write.known()) machine.storage.write = {usual_storage_bandwidth, Origin::assumed, note};
   if (!machine.storage.latency.known()) machine.storage.latency = {usual_storage_latency, Origin::assumed, note};
-  machine.banks = banks_of(joined.common);
+  machine.banks = banks_of(joined);
   return machine;
 }
 

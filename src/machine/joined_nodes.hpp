@@ -12,6 +12,7 @@ struct JoinedNodes {
   int systems = 1;           ///< below the number of nodes when some are only pretended
   NodeFacts common;          ///< of the first node, less what not all have; host names are joined into one hash
   std::vector<int> parents;  ///< empty: all equally far
+  std::vector<Bank> servers;  ///< memory of other nodes that the job may use
 
   bool operator==(const JoinedNodes&) const = default;
 };
@@ -22,6 +23,9 @@ JoinedNodes join(const std::vector<NodeFacts>& nodes);
 
 void store(Writer& to, const JoinedNodes& joined);
 JoinedNodes load_joined_nodes(Reader& from);
+
+/// The banks that all nodes have, and those of servers.
+std::vector<Bank> banks_of(const JoinedNodes& joined);
 
 /// The machine as far as the system tells it; what it does not tell is assumed.
 Machine machine_of(const JoinedNodes& joined, int ranks_per_node);

@@ -29,6 +29,11 @@ std::optional<Persistency> parse_persistency(std::string_view text) noexcept {
 }
 std::optional<Scope> parse_scope(std::string_view text) noexcept { return parse<Scope>(text, scope_names); }
 
+const Bank* Machine::server_bank() const noexcept {
+  const auto found = std::ranges::find_if(banks, [](const Bank& each) { return each.is_remote() && each.path.empty(); });
+  return found == banks.end() ? nullptr : &*found;
+}
+
 const Bank* Machine::bank(std::string_view bank_name) const noexcept {
   const auto at = std::ranges::find(banks, bank_name, &Bank::name);
   return at == banks.end() ? nullptr : &*at;

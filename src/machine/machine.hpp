@@ -32,6 +32,8 @@ struct Bank {
   Scope scope = Scope::node;
   std::string path;  ///< directory of a bank on node-local storage
 
+  /// Memory of other nodes: buffers cannot lie there, steps in three phases go through it.
+  [[nodiscard]] bool is_remote() const noexcept { return kind == "remote" || scope == Scope::network; }
   bool operator==(const Bank&) const = default;
 };
 
@@ -87,6 +89,8 @@ struct Machine {
   [[nodiscard]] int group_size() const noexcept { return io.group > 0 ? io.group : nodes(); }
   [[nodiscard]] int groups() const noexcept { return (nodes() + group_size() - 1) / group_size(); }
   [[nodiscard]] const Bank* bank(std::string_view bank_name) const noexcept;
+  /// Of memory servers, if there is one.
+  [[nodiscard]] const Bank* server_bank() const noexcept;
 
   /// Links of the topology, then those towards the storage: a bridge's own way, a gateway, the file system.
   [[nodiscard]] int links() const noexcept;

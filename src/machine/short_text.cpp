@@ -212,6 +212,7 @@ void read_bank(ShortWords& words, Properties& p) {
   Bank bank;
   bank.name = words.take();
   bank.kind = is_kind(words.peek()) ? words.take() : bank.name;
+  if (bank.kind == "remote") bank.scope = Scope::network;
   read_amounts(words, bank.capacity, bank.latency, bank.read, bank.write);
   if (const auto persistency = parse_persistency(words.peek())) {
     bank.persistency = *persistency;

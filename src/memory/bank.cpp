@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "core/errors.hpp"
 #include "core/units.hpp"
@@ -30,13 +31,39 @@ BankAttributes BankAttributes::of(const Bank& described) {
   return attributes;
 }
 
+namespace {
+
+Status outside_bank(std::uint64_t size, std::uint64_t offset, std::uint64_t bytes) noexcept {
+  return problem(Code::invalid, [&] {
+    return fmt::format("cannot access {} bytes at {} of memory of a bank: it has {}", bytes, offset, size);
+  });
+}
+
+}  // namespace
+
+Status Allocation::put(std::uint64_t offset, const std::byte* from, std::uint64_t bytes) const noexcept {
+  if (far_) return far_->put(offset, from, bytes);
+  if (offset > size() || bytes > size() - offset) return outside_bank(size(), offset, bytes);
+  if (bytes > 0) std::memcpy(data() + offset, from, bytes);
+  return {};
+}
+
+Status Allocation::get(std::uint64_t offset, std::byte* to, std::uint64_t bytes) const noexcept {
+  if (far_) return far_->get(offset, to, bytes);
+  if (offset > size() || bytes > size() - offset) return outside_bank(size(), offset, bytes);
+  if (bytes > 0) std::memcpy(to, data() + offset, bytes);
+  return {};
+}
+
 Status Allocation::flush() const noexcept {
+  if (far_) return far_->flush();
   if (!synced_ || ::msync(data(), size(), MS_SYNC) == 0) return {};
   return system_problem(errno, "flush node-local memory", "what is in it may not be on its device");
 }
 
 void Allocation::release() noexcept {
   segment_ = {};
+  far_.reset();
   if (account_) account_->used -= charged_;
   account_.reset();
 }
@@ -61,12 +88,12 @@ Result<Allocation> MemoryBank::allocate(std::uint64_t bytes) {
       return fmt::format("cannot allocate {} in bank '{}': {} of {} are in use", format_bytes(bytes), attributes_.name,
                          format_bytes(used()), format_bytes(attributes_.capacity));
     }, "use smaller or fewer buffers, or another bank");
-  auto segment = take(charged);
-  if (!segment) {
+  auto memory = take(charged);
+  if (!memory) {
     account_->used -= charged;
-    return segment.status();
+    return memory.status();
   }
-  return Allocation{std::move(*segment), account_, charged, on_storage()};
+  return Allocation{std::move(*memory), account_, charged, on_storage()};
 }
 
 }  // namespace weir

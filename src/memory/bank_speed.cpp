@@ -35,10 +35,12 @@ double seconds_a_hop(const std::byte* data, std::uint32_t& at) {
   return watch.seconds() / hops;
 }
 
-double copied(std::byte* to, const std::byte* from, std::uint64_t size) {
+/// Bytes a second of some work.
+template <class Move>
+double rate(std::uint64_t size, Move&& move) {
   const Stopwatch watch;
-  std::memcpy(to, from, size);
-  asm volatile("" : : "r"(to) : "memory");
+  move();
+  asm volatile("" : : : "memory");
   return static_cast<double>(size) / std::max(watch.seconds(), 1e-9);
 }
 
@@ -61,9 +63,26 @@ Result<BankSpeed> measure_bank(MemoryBank& bank, std::uint64_t buffer, double se
   BankSpeed speed;
   // The first copies also make the pages known to the processor.
   std::memset(outside->data(), 1, buffer);
-  std::memcpy(inside->data(), outside->data(), buffer);
-  repeat(seconds / 3, most_repetitions, [&] { return copied(inside->data(), outside->data(), buffer); }, speed.write);
-  repeat(seconds / 3, most_repetitions, [&] { return copied(outside->data(), inside->data(), buffer); }, speed.read);
+  Status status;
+  const auto put = [&] {
+    status = inside->put(0, outside->data(), buffer);
+    if (status && !inside->data()) status = inside->flush();
+  };
+  const auto get = [&] { status = inside->get(0, outside->data(), buffer); };
+  put();
+  const auto until_failure = [&](auto& move, std::vector<double>& samples) {
+    repeat(seconds / 3, most_repetitions, [&] { return status ? rate(buffer, move) : 1; }, samples);
+  };
+  until_failure(put, speed.write);
+  until_failure(get, speed.read);
+  if (!inside->data())
+    repeat(seconds / 3, most_repetitions, [&] {
+      const Stopwatch watch;
+      if (status) status = inside->get(0, outside->data(), 1);
+      return watch.seconds();
+    }, speed.latency);
+  if (!status) return status;
+  if (!inside->data()) return speed;
   make_chain(inside->data(), std::min(buffer, 64 * mib) / cache_line);
   std::uint32_t at = 0;
   repeat(seconds / 3, most_repetitions, [&] { return seconds_a_hop(inside->data(), at); }, speed.latency);

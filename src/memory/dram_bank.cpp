@@ -2,12 +2,12 @@
 
 namespace weir {
 
-Result<SharedSegment> DramBank::take(std::uint64_t bytes) {
+Result<BankMemory> DramBank::take(std::uint64_t bytes) {
   auto segment = SharedSegment::create(bytes, 0);
-  if (!segment) return segment;
+  if (!segment) return segment.status();
   if (Status status = commit_within(*segment, bytes, available_); !status.ok()) return status;
   make_present(segment->data(), bytes);
-  return segment;
+  return BankMemory{std::move(*segment)};
 }
 
 }  // namespace weir

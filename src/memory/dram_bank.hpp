@@ -13,7 +13,7 @@ class DramBank : public MemoryBank {
       : MemoryBank{std::move(attributes)}, available_{available} {}
 
  protected:
-  Result<SharedSegment> take(std::uint64_t bytes) override;
+  Result<BankMemory> take(std::uint64_t bytes) override;
 
  private:
   Available available_;

@@ -23,7 +23,7 @@ bool copies_on_write(std::string_view kind) {
 
 }  // namespace
 
-Result<SharedSegment> MappedBank::take(std::uint64_t bytes) {
+Result<BankMemory> MappedBank::take(std::uint64_t bytes) {
   const auto failed = [&](int error) {
     return problem(code_of(error), [&] {
       return fmt::format("cannot allocate {} in bank '{}' (directory '{}'): {}", format_bytes(bytes), attributes().name,
@@ -39,12 +39,13 @@ Result<SharedSegment> MappedBank::take(std::uint64_t bytes) {
     return failed(error);
   }
   auto segment = SharedSegment::adopt(descriptor, bytes);
+  if (!segment) return segment.status();
 #ifdef MADV_POPULATE_WRITE
-  if (segment && copies_on_write(kind) && ::madvise(segment->data(), bytes, MADV_POPULATE_WRITE) != 0 &&
+  if (copies_on_write(kind) && ::madvise(segment->data(), bytes, MADV_POPULATE_WRITE) != 0 &&
       errno != EINVAL)
     return failed(errno == EFAULT ? ENOSPC : errno);
 #endif
-  return segment;
+  return BankMemory{std::move(*segment)};
 }
 
 }  // namespace weir

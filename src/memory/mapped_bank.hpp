@@ -13,7 +13,7 @@ class MappedBank : public MemoryBank {
       : MemoryBank{std::move(attributes)}, directory_{std::move(directory)} {}
 
  protected:
-  Result<SharedSegment> take(std::uint64_t bytes) override;
+  Result<BankMemory> take(std::uint64_t bytes) override;
   [[nodiscard]] bool on_storage() const noexcept override { return true; }
 
  private:

@@ -50,7 +50,7 @@ Result<std::unique_ptr<MemoryBank>> NumaBank::make(BankAttributes attributes, st
   return std::unique_ptr<MemoryBank>{new NumaBank{std::move(attributes), std::move(nodes)}};
 }
 
-Result<SharedSegment> NumaBank::take(std::uint64_t bytes) {
+Result<BankMemory> NumaBank::take(std::uint64_t bytes) {
   std::uint64_t free = 0;
   for (const int node : nodes_) free += free_on(node);
   // Where a bound page cannot be had the kernel ends processes instead of returning an error.
@@ -60,12 +60,12 @@ Result<SharedSegment> NumaBank::take(std::uint64_t bytes) {
                          attributes().name, format_bytes(free));
     }, "use smaller or fewer buffers, or another bank");
   auto segment = SharedSegment::create(bytes, 0);
-  if (!segment) return segment;
+  if (!segment) return segment.status();
   if (const int error = bind_to(segment->data(), bytes, nodes_))
     return system_problem(error, fmt::format("bind memory of bank '{}'", attributes().name));
   if (Status status = commit_within(*segment, bytes, available_memory); !status.ok()) return status;
   make_present(segment->data(), bytes);
-  return segment;
+  return BankMemory{std::move(*segment)};
 }
 
 }  // namespace weir

@@ -16,7 +16,7 @@ class NumaBank : public MemoryBank {
  protected:
   NumaBank(BankAttributes attributes, std::vector<int> nodes)
       : MemoryBank{std::move(attributes)}, nodes_{std::move(nodes)} {}
-  Result<SharedSegment> take(std::uint64_t bytes) override;
+  Result<BankMemory> take(std::uint64_t bytes) override;
 
  private:
   std::vector<int> nodes_;

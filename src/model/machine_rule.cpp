@@ -7,6 +7,7 @@
 
 #include "core/units.hpp"
 #include "model/election.hpp"
+#include "model/three_phases.hpp"
 
 namespace weir {
 namespace {
@@ -59,7 +60,10 @@ class Trial {
     problem_.buffers = static_cast<int>(limits.buffers);
   }
 
-  Choice best() {
+  /// With a bank, in three phases through it.
+  Choice best(const Bank* servers = nullptr) {
+    best_ = {};
+    servers_ = servers;
     const int nodes = demand_.nodes->nodes(), most = std::min(demand_.nodes->ranks(), most_per_node * nodes);
     if (limits_.aggregators) {
       consider(std::min<int>(static_cast<int>(limits_.aggregators), demand_.nodes->ranks()));
@@ -85,9 +89,11 @@ class Trial {
       problem_.buffer_bytes = static_cast<double>(buffer);
       Result<Election> election = elect(problem_, Strategy::shortest_path);
       if (!election) continue;
-      const Prediction prediction = predict_from_loads(problem_, election->places);
-      const double seconds =
-          prediction.total_s + prediction.rounds * (machine_.storage.latency.value + slowest_link_latency(machine_));
+      const Prediction prediction =
+          servers_ ? predict_three_phases(problem_, election->places, *servers_, demand_.direction)
+                   : predict_from_loads(problem_, election->places);
+      const double round_s = machine_.storage.latency.value + (servers_ ? 0 : slowest_link_latency(machine_));
+      const double seconds = prediction.total_s + prediction.rounds * round_s;
       if (seconds < best_.seconds * worth_it) best_ = {aggregators, buffer, seconds};
     }
   }
@@ -96,29 +102,70 @@ class Trial {
   const Demand& demand_;
   const PlanLimits& limits_;
   PlacementProblem problem_;
+  const Bank* servers_ = nullptr;
   Choice best_;
+};
+
+std::string words(const Choice& choice, const PlanLimits& limits) {
+  return fmt::format("{} aggregator{} with {} buffer{} of {} {}", choice.aggregators, choice.aggregators == 1 ? "" : "s",
+                     limits.buffers, limits.buffers == 1 ? "" : "s", format_bytes(choice.buffer),
+                     format_seconds(choice.seconds));
+}
+
+/// The way through memory servers, and what speaks against it.
+struct Detour {
+  const Bank* bank = nullptr;
+  Choice choice;
+  std::optional<std::string> unfit;
+
+  Detour(const Machine& machine, const Demand& demand, const PlanLimits& limits, Trial& trial) {
+    if (limits.remote == PlanLimits::Remote::no || !(bank = machine.server_bank())) return;
+    unfit = unfit_for_three_phases(*bank, demand.nodes->nodes(), static_cast<double>(demand.bytes));
+    if (!unfit) choice = trial.best(bank);
+  }
+  [[nodiscard]] std::string words(const PlanLimits& limits) const {
+    if (!bank) return {};
+    return fmt::format(", in three phases through bank '{}' {}", bank->name,
+                       unfit ? "is out (" + *unfit + ")" : weir::words(choice, limits));
+  }
 };
 
 }  // namespace
 
 Placement MachineRule::place(const Demand& demand, const PlanLimits& limits) const {
   const SimpleRule rule_of_thumb;
-  if (demand.nodes->nodes() == 1 || demand.bytes == 0) return rule_of_thumb.place(demand, limits);
-  const Choice choice = Trial{machine_, demand, limits}.best();
-  if (choice.seconds == std::numeric_limits<double>::infinity()) return rule_of_thumb.place(demand, limits);
+  if (demand.bytes == 0) return rule_of_thumb.place(demand, limits);
+  const bool alone = demand.nodes->nodes() == 1;
+  if (alone && (limits.remote == PlanLimits::Remote::no || !machine_.server_bank() ||
+                rule_of_thumb.place(demand, limits).mode == Mode::direct))
+    return rule_of_thumb.place(demand, limits);
+  Trial trial{machine_, demand, limits};
+  const Choice aggregated = trial.best();
+  if (aggregated.seconds == std::numeric_limits<double>::infinity()) return rule_of_thumb.place(demand, limits);
+  const Detour detour{machine_, demand, limits, trial};
+  const bool three = limits.remote == PlanLimits::Remote::must || detour.choice.seconds < aggregated.seconds * worth_it;
+  const Choice& choice = three && !detour.unfit && detour.bank ? detour.choice : aggregated;
   const double direct = direct_s(machine_, demand);
   PlanLimits chosen = limits;
-  chosen.aggregators = static_cast<std::uint32_t>(choice.aggregators);
-  chosen.buffer_size = choice.buffer;
-  if (limits.mode == PlanLimits::Prefer::any)
-    chosen.mode = direct <= choice.seconds ? PlanLimits::Prefer::direct : PlanLimits::Prefer::aggregate;
+  if (alone || limits.remote == PlanLimits::Remote::must) chosen.mode = PlanLimits::Prefer::aggregate;
+  if (!alone) {
+    chosen.aggregators = static_cast<std::uint32_t>(choice.aggregators);
+    chosen.buffer_size = choice.buffer;
+    if (chosen.mode == PlanLimits::Prefer::any)
+      chosen.mode = direct <= choice.seconds ? PlanLimits::Prefer::direct : PlanLimits::Prefer::aggregate;
+  }
   Placement placement = rule_of_thumb.place(demand, chosen);
   const bool is_direct = placement.mode == Mode::direct;
+  placement.remote = three && !is_direct;
   placement.why = fmt::format(
-      "{}: every rank for itself would take {}, {} aggregator{} with {} buffer{} of {} {}; {}",
-      is_direct ? "direct" : "aggregate", format_seconds(direct), choice.aggregators, choice.aggregators == 1 ? "" : "s",
-      limits.buffers, limits.buffers == 1 ? "" : "s", format_bytes(choice.buffer), format_seconds(choice.seconds),
-      limits.mode != PlanLimits::Prefer::any ? "plan.mode asks for it" : "the faster one");
+      "{}: every rank for itself would take {}, {}{}; {}",
+      is_direct ? "direct" : placement.remote ? "aggregate in three phases" : "aggregate", format_seconds(direct),
+      words(aggregated, limits), detour.words(limits),
+      limits.remote == PlanLimits::Remote::must ? "memory.tier asks for it"
+      : alone                                   ? "the faster one of those that aggregate"
+      : limits.mode != PlanLimits::Prefer::any  ? "plan.mode asks for it"
+                                                : detour.bank                             ? "the fastest one"
+                                                : "the faster one");
   return placement;
 }
 

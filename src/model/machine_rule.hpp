@@ -5,11 +5,12 @@
 
 namespace weir {
 
-/// Chooses between direct and aggregated, the number of aggregators and the size of their buffers by what a machine's
-/// links, gateways and storage need for the volume: the fastest of a few of each wins, and of equally fast ones that
-/// with fewer aggregators and smaller buffers. What the user fixed stays.
+/// Chooses between direct, aggregated in two phases and, where a bank of memory servers is described and may be used, in
+/// three, the number of aggregators and the size of their buffers by what a machine's links, gateways, banks and storage
+/// need for the volume: the fastest of a few of each wins, and of equally fast ones that with fewer aggregators and
+/// smaller buffers. What the user fixed stays.
 ///
-/// On one node it is the rule of thumb, whose limits were measured on such.
+/// On one node the rule of thumb, whose limits were measured on such, says whether to aggregate.
 /// Limitations: nodes are taken to have equally much, in the order of the file; a storage call costs the storage's
 /// latency, a round that of the network once more.
 class MachineRule : public PlacementModel {

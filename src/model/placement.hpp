@@ -33,7 +33,7 @@ struct PlanLimits {
   std::uint64_t alignment = 0;
   std::uint64_t chunk = std::uint64_t{1} << 20;
   enum class Prefer : std::uint8_t { any, direct, aggregate } mode = Prefer::any;
-  bool remote = false;  ///< through memory servers
+  enum class Remote : std::uint8_t { no, may, must } remote = Remote::no;  ///< go through memory servers
 
   static PlanLimits of(const ResolvedSettings& settings);
 };

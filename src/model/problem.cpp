@@ -7,6 +7,7 @@ namespace weir {
 std::optional<std::string> PlacementConditions::unfit(const Bank& candidate, double domain_bytes) const {
   if (!bank.empty() && candidate.name != bank && candidate.kind != bank)
     return fmt::format("'{}' is asked for", bank);
+  if (candidate.is_remote()) return "is memory of other nodes, which steps go through in three phases";
   if (candidate.persistency < persistency)
     return fmt::format("keeps data for '{}', '{}' is required", name(candidate.persistency), name(persistency));
   const double needed = stays ? domain_bytes : buffers * buffer_bytes;

@@ -1,8 +1,12 @@
 #include "plan/aggregator_election.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "core/units.hpp"
 #include "model/explanation.hpp"
+#include "model/three_phases.hpp"
 
 namespace weir {
 namespace {
@@ -109,7 +113,19 @@ Status elect_aggregators(Layout& layout, std::span<const Footprint> footprints, 
 
   Result<Election> election = elect(problem, rules.strategy);
   if (!election) return election.status();
-  const Prediction prediction = predict_from_loads(problem, election->places);
+  Prediction prediction = predict_from_loads(problem, election->places);
+  const Bank* const servers = machine.server_bank();
+  if (servers && (layout.placement.remote || rules.may_use_servers) &&
+      !unfit_for_three_phases(*servers, problem.nodes(), static_cast<double>(layout.bytes))) {
+    const Prediction through = predict_three_phases(problem, election->places, *servers, layout.direction);
+    if (rules.may_use_servers) {
+      layout.placement.remote = through.total_s < prediction.total_s;
+      layout.placement.why += fmt::format("; with the traffic of this step two phases take {}, three {}: {}",
+                                          format_seconds(prediction.total_s), format_seconds(through.total_s),
+                                          layout.placement.remote ? "three phases" : "two phases");
+    }
+    if (layout.placement.remote) prediction = through;
+  }
   seat(layout, election->places, nodes);
   layout.placement.banks.clear();
   for (const Place& place : election->places) layout.placement.banks.push_back(static_cast<std::uint32_t>(place.bank));

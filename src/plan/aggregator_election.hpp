@@ -14,6 +14,7 @@ struct ElectionRules {
   std::string bank;                             ///< the only one to use; empty: any
   Persistency persistency = Persistency::none;  ///< that the bank must have at least
   bool stays = false;                           ///< all data must stay in the bank
+  bool may_use_servers = false;                 ///< of memory, where three phases are faster than two
 
   [[nodiscard]] bool wants_bank() const noexcept { return !bank.empty() || persistency != Persistency::none; }
 };

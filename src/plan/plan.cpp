@@ -352,13 +352,17 @@ Result<Layout> plan_layout(std::span<const Footprint> footprints, std::span<cons
     aggregate("pieces of several ranks may overlap");
   if (placement.mode == Mode::direct && !request.files.holder_of.empty() && request.nodes->nodes() > 1)
     aggregate("the data lies on storage of several nodes");
-  placement.remote = request.limits.remote && placement.mode == Mode::aggregate;
-  if (placement.remote) placement.why += "; in three phases through remote memory, as memory.tier asks";
+  if (request.limits.remote == PlanLimits::Remote::must && placement.mode == Mode::aggregate && !placement.remote) {
+    placement.remote = true;
+    placement.why += "; in three phases through remote memory, as memory.tier asks";
+  }
   Layout layout = make_layout(footprints, demand, placement, request.files);
+  ElectionRules rules = request.rules;
+  rules.may_use_servers = request.limits.remote == PlanLimits::Remote::may;
   if (request.machine && !layout.domains.empty())
     if (Status status = !request.files.divided()
-                            ? elect_aggregators(layout, footprints, *request.nodes, *request.machine, request.rules)
-                            : choose_banks(layout, *request.machine, request.rules);
+                            ? elect_aggregators(layout, footprints, *request.nodes, *request.machine, rules)
+                            : choose_banks(layout, *request.machine, rules);
         !status.ok())
       return status;
   Writer content;

@@ -111,6 +111,9 @@ std::vector<RelayPart> make_relay_parts(const Layout& layout, const NodeMap& nod
 RemotePart make_remote_part(const Layout& layout, const RankDeclaration& declaration);
 /// The rank's dump as the aggregator of a domain sees it; without edges when it has no bytes there.
 Source make_source(const Layout& layout, std::uint32_t domain, int rank, const RankDeclaration& declaration);
+/// The same from its pieces in the domain, and where they begin in the dump.
+Source make_source(const Layout& layout, std::uint32_t domain, int rank, const RankDeclaration& pieces,
+                   std::uint64_t place);
 
 /// Where overlapping pieces must give way: the declaration without the bytes that `stronger` ranks or its own later
 /// variables write. Every variable gets a shape of its own, at 0. The work is n log n in the pieces of all of them.

@@ -23,11 +23,16 @@ RemotePart make_remote_part(const Layout& layout, const RankDeclaration& declara
 }
 
 Source make_source(const Layout& layout, std::uint32_t domain, int rank, const RankDeclaration& declaration) {
-  Source source{rank, make_inbox(layout, domain, rank, declaration), {}};
   const std::uint32_t first = layout.domains[domain].first_window;
   std::uint64_t place = 0;
   for (std::size_t v = 0; v < declaration.variables.size(); ++v)
     place += declaration.pieces(v).bytes_before(window_range(layout, first, declaration.variables[v].at).low);
+  return make_source(layout, domain, rank, declaration, place);
+}
+
+Source make_source(const Layout& layout, std::uint32_t domain, int rank, const RankDeclaration& pieces,
+                   std::uint64_t place) {
+  Source source{rank, make_inbox(layout, domain, rank, pieces), {}};
   for (const Edge& edge : source.inbox.route.edges) {
     source.places.push_back(place);
     place += edge.bytes;

@@ -8,16 +8,18 @@
 
 #include "core/errors.hpp"
 #include "machine/local_device.hpp"
-#include "memory/dram_bank.hpp"
+#include "memory/huge_page_bank.hpp"
 #include "memory/mapped_bank.hpp"
 #include "remote/protocol.hpp"
 
 namespace weir {
 
-Result<LentMemory> LentMemory::make(std::uint64_t size, const std::string& directory) {
+Result<LentMemory> LentMemory::make(const MemoryServerOptions& options) {
+  const std::string& directory = options.directory;
   BankAttributes attributes;
   attributes.name = attributes.kind = directory.empty() ? "dram" : "mapped";
-  attributes.capacity = size;
+  attributes.capacity = options.size;
+  if (directory.empty() && options.huge_pages) return LentMemory{std::make_unique<HugePageBank>(std::move(attributes))};
   if (directory.empty()) return LentMemory{std::make_unique<DramBank>(std::move(attributes))};
   if (auto usable = bank_in_directory(directory); !usable) return usable.status();
   return LentMemory{std::make_unique<MappedBank>(std::move(attributes), directory)};
@@ -27,21 +29,22 @@ std::uint64_t LentMemory::features() const noexcept {
   return MemoryFeature::mapped | (UcxLender::is_built_in() ? MemoryFeature::ucx : 0);
 }
 
-Status LentMemory::allocate(std::uint64_t region, std::uint64_t bytes) {
-  auto memory = bank_->allocate(bytes);
+Status LentMemory::allocate(std::uint64_t region, const AllocateRequest& request) {
+  auto memory = bank_->allocate(request.bytes);
   if (!memory) return {Code::no_memory, memory.status().message()};
   // Nobody can shrink it under a client that has it mapped. Files in a directory have no seals.
   ::fcntl(memory->address().descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-  regions_.emplace(region, Region{*std::move(memory), bytes});
+  regions_.emplace(region, Region{*std::move(memory), request.bytes, request.part});
   return {};
 }
 
 Result<Answer> LentMemory::lend(std::uint64_t region, const Session& session, std::uint64_t access,
                                 FrameServer& server) {
-  const auto& [memory, bytes] = regions_.at(region);
+  const auto& [memory, bytes, part] = regions_.at(region);
   RegionAnswer answer;
   answer.region = region;
   answer.bytes = bytes;
+  answer.part = part;
   if ((access & MemoryFeature::mapped) && session.local) {
     Descriptor lent{::fcntl(memory.address().descriptor, F_DUPFD_CLOEXEC, 0)};
     if (!lent) return problem(Code::no_memory, "cannot lend memory: the server has no descriptor left");

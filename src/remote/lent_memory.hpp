@@ -8,6 +8,7 @@
 
 #include "memory/bank.hpp"
 #include "net/service.hpp"
+#include "remote/memory_server.hpp"
 #include "remote/ucx_lender.hpp"
 
 namespace weir {
@@ -15,14 +16,14 @@ namespace weir {
 /// The memory of a server's regions, and the ways to give clients access to it.
 class LentMemory {
  public:
-  /// Ordinary memory, or files without names in a directory, mapped.
-  static Result<LentMemory> make(std::uint64_t size, const std::string& directory);
+  /// Ordinary memory, huge pages, or files without names in a directory, mapped.
+  static Result<LentMemory> make(const MemoryServerOptions& options);
 
   /// `MemoryFeature` bits of the ways there are.
   [[nodiscard]] std::uint64_t features() const noexcept;
 
   /// All of it is there when this returns; `no_memory` when there is none.
-  Status allocate(std::uint64_t region, std::uint64_t bytes);
+  Status allocate(std::uint64_t region, const AllocateRequest& request);
   /// What the client needs to reach a region in one of the ways it asks for.
   Result<Answer> lend(std::uint64_t region, const Session& session, std::uint64_t access, FrameServer& server);
   void free(std::uint64_t region) noexcept;
@@ -33,6 +34,7 @@ class LentMemory {
   struct Region {
     Allocation memory;
     std::uint64_t bytes = 0;  ///< as asked for; the memory is whole pages
+    RegionPart part;
   };
 
   explicit LentMemory(std::unique_ptr<MemoryBank> bank) : bank_{std::move(bank)} {}

@@ -15,10 +15,11 @@ namespace {
 
 class MappedRegion final : public RemoteRegion {
  public:
-  MappedRegion(std::shared_ptr<ServerLink> link, std::uint64_t id, std::byte* data, std::uint64_t size)
-      : link_{std::move(link)}, id_{id}, data_{data}, size_{size} {}
+  MappedRegion(std::shared_ptr<ServerLink> link, std::uint64_t id, std::byte* data, std::uint64_t size,
+               std::uint64_t mapped)
+      : link_{std::move(link)}, id_{id}, data_{data}, size_{size}, mapped_{mapped} {}
   ~MappedRegion() override {
-    ::munmap(data_, size_);
+    ::munmap(data_, mapped_);
     link_->release(id_);
   }
 
@@ -42,7 +43,7 @@ class MappedRegion final : public RemoteRegion {
   std::shared_ptr<ServerLink> link_;
   std::uint64_t id_;
   std::byte* data_;
-  std::uint64_t size_;
+  std::uint64_t size_, mapped_;
 };
 
 }  // namespace
@@ -58,11 +59,12 @@ Result<std::unique_ptr<RemoteRegion>> map_region(std::shared_ptr<ServerLink> lin
   };
   struct stat facts {};
   if (!memory || ::fstat(memory.get(), &facts) != 0) return failed(memory ? errno : EBADF);
-  if (static_cast<std::uint64_t>(facts.st_size) < answer.bytes) return failed(ENOMEM);  // using it would be a signal
-  void* at = ::mmap(nullptr, answer.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+  const auto whole = static_cast<std::uint64_t>(facts.st_size);  // a multiple of its pages, which may be huge
+  if (whole < answer.bytes) return failed(ENOMEM);               // using it would be a signal
+  void* at = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, memory.get(), 0);
   if (at == MAP_FAILED) return failed(errno);
   return std::unique_ptr<RemoteRegion>{
-      std::make_unique<MappedRegion>(std::move(link), answer.region, static_cast<std::byte*>(at), answer.bytes)};
+      std::make_unique<MappedRegion>(std::move(link), answer.region, static_cast<std::byte*>(at), answer.bytes, whole)};
 }
 
 }  // namespace weir

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "core/errors.hpp"
+#include "memory/huge_page_bank.hpp"
 #include "remote/lent_memory.hpp"
 #include "remote/protocol.hpp"
 #include "remote/region_table.hpp"
@@ -42,7 +43,8 @@ class MemoryService final : public MemoryServer, private Service {
  public:
   MemoryService(const MemoryServerOptions& options, LentMemory memory)
       : memory_{std::move(memory)},
-        table_{{options.size, options.quota == 0 ? options.size : options.quota}},
+        table_{{options.size, options.quota == 0 ? options.size : options.quota, 1024,
+                options.huge_pages ? HugePageBank::page : std::uint64_t{4096}}},
         began_{Deadline::Clock::now()} {}
 
   Status start(const MemoryServerOptions& options);
@@ -130,7 +132,7 @@ Answer MemoryService::handle(const Session& session, const Frame& request) {
 Answer MemoryService::allocate(const Session& session, const AllocateRequest& request) {
   auto region = table_.reserve(session.id, request.name, request.bytes);
   if (!region) return refusal_answer(region.status());
-  if (Status status = memory_.allocate(*region, request.bytes); !status) {
+  if (Status status = memory_.allocate(*region, request); !status) {
     (void)table_.release(session.id, *region).ok();
     return refusal_answer(status);
   }
@@ -218,7 +220,7 @@ Result<std::string> default_listen_address() {
 Result<std::unique_ptr<MemoryServer>> MemoryServer::make(const MemoryServerOptions& options) {
   if (options.size == 0)
     return problem(Code::invalid, "cannot lend 0 bytes of memory", "give a size such as --size 4GiB");
-  auto memory = LentMemory::make(options.size, options.directory);
+  auto memory = LentMemory::make(options);
   if (!memory) return memory.status();
   auto server = std::make_unique<MemoryService>(options, *std::move(memory));
   if (Status status = server->start(options); !status) return status;

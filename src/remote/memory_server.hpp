@@ -17,6 +17,7 @@ struct MemoryServerOptions {
   std::string secret = {};     ///< file, made unless it is there; needed for TCP
   std::string job = {};        ///< "": made up
   std::string directory = {};  ///< where memory is mapped files on storage of the node; "": memory
+  bool huge_pages = false;     ///< memory is in huge pages while there are some
   ServerLimits limits = {};
 };
 

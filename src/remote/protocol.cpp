@@ -9,6 +9,7 @@ std::vector<std::byte> RegionAnswer::encode() const {
   writer.put(address);
   writer.put(key);
   writer.put(worker);
+  writer.put(part);
   return writer.data();
 }
 
@@ -20,6 +21,7 @@ std::optional<RegionAnswer> RegionAnswer::decode(std::span<const std::byte> payl
   reader.get_to(answer.address);
   reader.get_to(answer.key);
   reader.get_to(answer.worker);
+  reader.get_to(answer.part);
   if (!reader.ok() || !reader.at_end()) return {};
   return answer;
 }

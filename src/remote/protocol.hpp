@@ -22,10 +22,20 @@ struct MemoryFeature {
   static constexpr std::uint64_t mapped = 1, ucx = 2;
 };
 
+/// Which part of a region is on a server: of stripes that go round the parts in turn. For clients alone.
+struct RegionPart {
+  std::uint64_t whole = 0;   ///< bytes of the region
+  std::uint64_t stripe = 0;  ///< bytes
+  std::uint32_t part = 0, parts = 1;
+
+  bool operator==(const RegionPart&) const = default;
+};
+
 struct AllocateRequest {
   RegionName name;
   std::uint64_t bytes = 0;
   std::uint64_t access = 0;  ///< a `MemoryFeature`
+  RegionPart part = {};
 };
 
 struct AttachRequest {
@@ -49,6 +59,7 @@ struct RegionAnswer {
   std::uint64_t address = 0;
   std::vector<char> key;
   std::vector<char> worker;
+  RegionPart part = {};
 
   [[nodiscard]] std::vector<std::byte> encode() const;
   static std::optional<RegionAnswer> decode(std::span<const std::byte> payload);

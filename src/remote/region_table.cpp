@@ -10,7 +10,6 @@
 namespace weir {
 namespace {
 
-constexpr std::uint64_t page = 4096;
 constexpr RegionTable::Session nobody = 0;
 
 Status over_limit(std::uint64_t bytes, std::uint64_t used, std::uint64_t limit, std::string_view whose,
@@ -38,7 +37,7 @@ RegionTable::Usage RegionTable::usage(Session session) const {
 Result<RegionTable::Region> RegionTable::reserve(Session owner, const RegionName& name, std::uint64_t bytes) {
   if (bytes == 0) return problem(Code::invalid, "cannot allocate 0 bytes of remote memory");
   const std::uint64_t asked = bytes;
-  if (asked <= limits_.total) bytes = (asked + page - 1) / page * page;
+  if (asked <= limits_.total) bytes = (asked + limits_.page - 1) / limits_.page * limits_.page;
   if (bytes > limits_.total - used_)
     return over_limit(bytes, used_, limits_.total, "of the server", "start more servers, or one with a larger --size");
   const Usage usage = this->usage(owner);

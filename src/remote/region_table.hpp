@@ -22,6 +22,7 @@ class RegionTable {
     std::uint64_t total = 0;
     std::uint64_t per_client = 0;
     std::size_t regions_per_client = 1024;
+    std::uint64_t page = 4096;
   };
   struct Usage {
     std::uint64_t regions = 0, bytes = 0, attached = 0;

@@ -2,30 +2,54 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "core/errors.hpp"
 #include "net/deadline.hpp"
 #include "remote/mapped_region.hpp"
 #include "remote/server_link.hpp"
+#include "remote/striped_region.hpp"
 
 namespace weir {
 namespace {
 
-/// A region is on one server, all of it: the one that its name says, or the next that has room.
+using Opened = Result<std::unique_ptr<RemoteRegion>>;
+
+struct OpenedPart {
+  std::unique_ptr<RemoteRegion> region;
+  RegionPart part;
+};
+
 class RemoteServers final : public RemoteMemory {
  public:
-  explicit RemoteServers(std::vector<std::shared_ptr<ServerLink>> links) : links_{std::move(links)} {}
+  RemoteServers(std::vector<std::shared_ptr<ServerLink>> links, std::uint64_t stripe)
+      : links_{std::move(links)}, stripe_{stripe} {}
 
-  Result<std::unique_ptr<RemoteRegion>> allocate(const RegionName& name, std::uint64_t bytes) override {
-    return first_that(Code::no_memory, name, [&](const std::shared_ptr<ServerLink>& link) {
-      return open(link, MemoryMessage::allocate, encode_plain(AllocateRequest{name, bytes, link->access}));
-    });
+  Opened allocate(const RegionName& name, std::uint64_t bytes) override {
+    std::vector<std::shared_ptr<ServerLink>> with_room = in_turn(name);
+    while (true) {
+      std::size_t full = 0;
+      Opened opened = allocate_on(with_room, name, bytes, full);
+      if (opened || opened.status().code() != Code::no_memory || with_room.size() == 1) return opened;
+      with_room.erase(with_room.begin() + static_cast<std::ptrdiff_t>(full));
+    }
   }
-  Result<std::unique_ptr<RemoteRegion>> attach(const RegionName& name) override {
-    return first_that(Code::not_found, name, [&](const std::shared_ptr<ServerLink>& link) {
-      return open(link, MemoryMessage::attach, encode_plain(AttachRequest{name, link->access}));
-    });
+
+  Opened attach(const RegionName& name) override {
+    std::vector<OpenedPart> found;
+    Status last;
+    for (const auto& link : in_turn(name)) {
+      auto part = open(link, MemoryMessage::attach, encode_plain(AttachRequest{name, link->access}));
+      if (part) found.push_back(*std::move(part));
+      else if (last = part.status(); last.code() != Code::not_found) return last;
+      if (!found.empty() && found.size() == found.front().part.parts) return joined(std::move(found));
+    }
+    if (found.empty()) return last;
+    return problem(Code::not_found, [&] {
+      return fmt::format("cannot reach a region in remote memory: only {} of its {} parts are there", found.size(),
+                         found.front().part.parts);
+    }, "name the same memory servers in remote.contact on all ranks");
   }
 
   std::size_t progress() noexcept override {
@@ -48,6 +72,17 @@ class RemoteServers final : public RemoteMemory {
     next_look_ = Deadline::in(look_s);
     return for_each([](ServerLink& link) { return link.failure(); });
   }
+  Result<std::uint64_t> capacity() override {
+    std::uint64_t sum = 0;
+    for (const auto& link : links_) {
+      auto frame = link->connection->ask(MemoryMessage::status, {});
+      if (!frame) return frame.status();
+      const auto report = MemoryReport::decode(frame->payload);
+      if (!report) return problem(Code::corrupt, "cannot understand the answer of a memory server");
+      sum += std::min(report->size, report->quota);
+    }
+    return sum;
+  }
 
  private:
   static constexpr double look_s = 0.01;
@@ -64,30 +99,60 @@ class RemoteServers final : public RemoteMemory {
     return first;
   }
 
-  using Opened = Result<std::unique_ptr<RemoteRegion>>;
-
-  /// Asks servers in the order that the name gives, while they answer that the next may do better.
-  template <class Ask>
-  Opened first_that(Code try_next, const RegionName& name, Ask&& ask) {
-    const std::size_t first = (name.serial + name.rank) % links_.size();
-    Opened opened{Status{}};
-    for (std::size_t i = 0; i < links_.size(); ++i) {
-      opened = ask(links_[(first + i) % links_.size()]);
-      if (opened || opened.status().code() != try_next) break;
-    }
-    return opened;
+  /// All servers, the one that the name gives first.
+  std::vector<std::shared_ptr<ServerLink>> in_turn(const RegionName& name) const {
+    auto links = links_;
+    std::ranges::rotate(links, links.begin() + static_cast<std::ptrdiff_t>((name.serial + name.rank) % links.size()));
+    return links;
   }
 
-  static Opened open(const std::shared_ptr<ServerLink>& link, std::uint16_t type, std::span<const std::byte> request) {
+  /// On as many of these servers as there are stripes for, or nowhere; `full` is the one that had no room.
+  Opened allocate_on(std::span<const std::shared_ptr<ServerLink>> links, const RegionName& name, std::uint64_t bytes,
+                     std::size_t& full) {
+    const std::uint64_t stripes = bytes / stripe_ + (bytes % stripe_ != 0);
+    RegionPart shape{bytes, stripe_, 0, static_cast<std::uint32_t>(std::clamp<std::uint64_t>(stripes, 1, links.size()))};
+    std::vector<OpenedPart> parts;
+    for (; shape.part < shape.parts; ++shape.part) {
+      const auto& link = links[full = shape.part];
+      auto part = open(link, MemoryMessage::allocate,
+                       encode_plain(AllocateRequest{name, bytes_of_part(shape), link->access, shape}));
+      if (!part) return part.status();
+      parts.push_back(*std::move(part));
+    }
+    return joined(std::move(parts));
+  }
+
+  static Opened joined(std::vector<OpenedPart> parts) {
+    std::ranges::sort(parts, {}, [](const OpenedPart& each) { return each.part.part; });
+    std::vector<std::unique_ptr<RemoteRegion>> regions;
+    for (std::uint32_t p = 0; p < parts.size(); ++p) {
+      RegionPart expected = parts.front().part;
+      expected.part = p;
+      if (parts[p].part != expected || (p > 0 && expected.stripe == 0) || parts[p].region->size() != bytes_of_part(expected))
+        return problem(Code::corrupt, "cannot use a region in remote memory: its parts do not fit together");
+      regions.push_back(std::move(parts[p].region));
+    }
+    if (regions.size() == 1) return std::move(regions.front());
+    return make_striped_region(std::move(regions), parts.front().part);
+  }
+
+  static Result<OpenedPart> open(const std::shared_ptr<ServerLink>& link, std::uint16_t type,
+                                 std::span<const std::byte> request) {
     auto answer = link->ask_region(type, request);
     if (!answer) return answer.status();
-    if (!link->ucx) return map_region(link, *answer, link->connection->take_descriptor());
-    auto region = link->ucx->open(link, *answer);
-    if (!region) link->release(answer->region);
-    return region;
+    Opened region{Status{}};
+    if (!link->ucx) {
+      region = map_region(link, *answer, link->connection->take_descriptor());
+    } else {
+      region = link->ucx->open(link, *answer);
+      if (!region) link->release(answer->region);
+    }
+    if (!region) return region.status();
+    return OpenedPart{*std::move(region), answer->part};
   }
 
   std::vector<std::shared_ptr<ServerLink>> links_;
+  std::uint64_t stripe_;
   Deadline next_look_ = Deadline::in(0);
 };
 
@@ -130,6 +195,16 @@ Result<std::shared_ptr<ServerLink>> connect_server(const std::string& file, cons
 
 }  // namespace
 
+RemoteOptions RemoteOptions::of(const ResolvedSettings& settings) {
+  RemoteOptions options;
+  options.contact = settings.text("remote.contact");
+  options.secret = settings.text("remote.secret");
+  options.transport = settings.text("remote.transport");
+  options.timeout_s = static_cast<double>(settings.number("remote.timeout"));
+  options.stripe = settings.number("remote.stripe");
+  return options;
+}
+
 Result<std::unique_ptr<RemoteMemory>> connect_remote_memory(const RemoteOptions& options) {
   if (options.transport != "auto" && options.transport != "mapped" && options.transport != "ucx")
     return problem(Code::settings, fmt::format("unknown transport '{}' to memory servers", options.transport),
@@ -143,7 +218,7 @@ Result<std::unique_ptr<RemoteMemory>> connect_remote_memory(const RemoteOptions&
   if (links.empty())
     return problem(Code::settings, "cannot reach remote memory: no contact file of a server is named",
                    "start one: weir memory serve --size 4GiB --contact FILE");
-  return std::unique_ptr<RemoteMemory>{std::make_unique<RemoteServers>(std::move(links))};
+  return std::unique_ptr<RemoteMemory>{std::make_unique<RemoteServers>(std::move(links), options.stripe)};
 }
 
 }  // namespace weir

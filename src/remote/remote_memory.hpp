@@ -7,6 +7,8 @@
 
 #include <weir/status.hpp>
 
+#include "core/settings.hpp"
+
 namespace weir {
 
 /// How the processes of a job find a region: what one of them allocated under a name, the others attach by it. The key
@@ -34,7 +36,8 @@ class RemoteRegion {
   virtual Status get(std::uint64_t offset, std::byte* data, std::uint64_t bytes) noexcept = 0;
 };
 
-/// A client's view of the servers of a job, as one bank. One thread at a time.
+/// A client's view of the servers of a job, as one bank: a region longer than a stripe lies on all of them that have
+/// room, in stripes. One thread at a time.
 class RemoteMemory {
  public:
   virtual ~RemoteMemory() = default;
@@ -50,6 +53,8 @@ class RemoteMemory {
   virtual Status flush() noexcept = 0;
   /// Why the servers cannot be reached any more, or nothing; looks.
   virtual Status failure() noexcept = 0;
+  /// Bytes that this client may have of all of them.
+  virtual Result<std::uint64_t> capacity() = 0;
 };
 
 struct RemoteOptions {
@@ -57,6 +62,9 @@ struct RemoteOptions {
   std::string secret;            ///< file with the job's secret, where the servers want one
   std::string transport = "auto";  ///< auto, mapped or ucx
   double timeout_s = 10;         ///< after which a server that does not answer is given up
+  std::uint64_t stripe = std::uint64_t{1} << 20;  ///< bytes of a region that lie together on one of several servers
+
+  static RemoteOptions of(const ResolvedSettings& settings);
 };
 
 /// Connects to every server and proves who this is. In bounded time.

@@ -42,11 +42,13 @@ class ContextLender final : public UcxLender {
   }
   bool is_idle() noexcept override {
     bool idle = true;
-    for (const auto& [session, worker] : workers_) {
-      constexpr int most = 64;  // so that requests are not forgotten
-      for (int i = 0; i < most && ucx_.ucp_worker_progress(worker.handle) != 0; ++i) {
-      }
-      idle = ucx_.ucp_worker_arm(worker.handle) == UCS_OK && idle;
+    for (auto& [session, worker] : workers_) {
+      if (!worker.busy) continue;  // every look at it is a system call, and its descriptor will tell
+      constexpr int most = 64;     // so that requests are not forgotten
+      int steps = 0;
+      while (steps < most && ucx_.ucp_worker_progress(worker.handle) != 0) ++steps;
+      worker.busy = steps == most || ucx_.ucp_worker_arm(worker.handle) != UCS_OK;
+      idle = idle && !worker.busy;
     }
     return idle;
   }
@@ -56,6 +58,7 @@ class ContextLender final : public UcxLender {
     ucp_worker_h handle = nullptr;
     int descriptor = -1;
     std::vector<char> address;
+    bool busy = true;  ///< until it is armed
   };
   struct Memory {
     ucp_mem_h handle = nullptr;
@@ -66,7 +69,7 @@ class ContextLender final : public UcxLender {
     if (const auto found = workers_.find(session); found != workers_.end()) return &found->second;
     auto handle = context_.new_worker();
     if (!handle) return handle.status();
-    Worker worker{*handle, -1, {}};
+    Worker worker{*handle, -1, {}, true};
     const auto failed = [&](Status status) {
       ucx_.ucp_worker_destroy(worker.handle);
       return status;
@@ -80,7 +83,8 @@ class ContextLender final : public UcxLender {
     ucx_.ucp_worker_release_address(worker.handle, address);
     if (auto status = ucx_.ucp_worker_get_efd(worker.handle, &worker.descriptor); status != UCS_OK)
       return failed(ucx_problem(ucx_, status, "wait"));
-    if (Status status = server_.watch(worker.descriptor, [] {}); !status) return failed(std::move(status));
+    const auto wake = [this, session] { workers_.at(session).busy = true; };
+    if (Status status = server_.watch(worker.descriptor, wake); !status) return failed(std::move(status));
     return &workers_.emplace(session, std::move(worker)).first->second;
   }
 

@@ -76,6 +76,23 @@ runs 0 "$weir" machine here.toml
 says out "(measured"
 runs 2 "$weir" machine mira --calibrate
 
+# Memory servers are one bank more.
+"$weir" memory serve --size 64MiB --listen unix:socket --contact contact >serving &
+server=$!
+trap 'kill $server 2>/dev/null || true; rm -rf "$directory"' EXIT
+until grep -q '^contact file' serving; do kill -0 $server && sleep 0.05; done
+WEIR_REMOTE_CONTACT=contact runs 0 "$weir" machine
+says out "remote, network scope"
+says out "67.108864 MB (system: of memory servers)"
+WEIR_REMOTE_CONTACT=contact runs 0 "$weir" machine --calibrate --seconds 1 --save servers.toml
+for word in "bank.remote.latency" "bank.remote.read" "bank.remote.write"; do says out "$word"; done
+runs 0 "$weir" machine servers.toml
+says out "remote, network scope"
+WEIR_REMOTE_CONTACT=missing runs 0 "$weir" machine
+says err "missing"
+kill $server
+wait $server
+
 printf 'SwitchName=top Switches=s[0-1]\nSwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-5,9]\n' >topology.conf
 runs 0 "$weir" machine topology.conf
 says out "7 nodes"

@@ -31,7 +31,7 @@ ends() {
 runs 0 "$weir" memory --help
 for word in serve status; do says out "$word"; done
 runs 0 "$weir" memory serve --help
-for word in --size --quota --listen --contact --secret --directory --job --clients --hello --progress --idle "Exit codes"; do
+for word in --size --quota --listen --contact --secret --directory --huge-pages --job --clients --hello --progress --idle "Exit codes"; do
   says out "$word"
 done
 runs 0 "$weir" memory status --help
@@ -97,3 +97,19 @@ runs 2 "$weir" memory serve --size 1MiB --job 'a b'
 runs 1 "$weir" memory serve --size 1MiB --directory missing
 runs 2 "$weir" memory
 [ ! -e weir-memory.contact ] || fail "a contact file is left"
+
+serve --listen unix:socket --contact contact --huge-pages
+says serving "lends 64 MiB"
+runs 0 "$weir" memory status --contact contact
+ends TERM
+runs 2 "$weir" memory serve --size 1MiB --huge-pages --directory .
+says err "excludes"
+
+# Puts and gets beside UCX's own benchmark.
+if "$weir" info | grep -qa '^ucx *yes' && command -v ucx_perftest >/dev/null; then
+  runs 0 "$weir" bench ran --peer ucx --sizes 64KiB --pairs 3 --dir .
+  for word in "64KiB    put" "64KiB    get" ucx_perftest; do says out "$word"; done
+fi
+runs 2 "$weir" bench ran --peer other
+runs 2 "$weir" bench ran --peer ucx --sizes 1TiB --dir .
+says err "is not a number of bytes up to"

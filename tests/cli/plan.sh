@@ -61,4 +61,19 @@ says err "--workload"
 
 runs 0 "$weir" bench placement --machine theta --nodes 64,128 --aggregators 4,16 --runs 1 --json -
 [ "$(grep -c '"median_s":' out)" -eq 12 ] || fail "three models, two sizes of job, two numbers of aggregators" out
+
+# Through memory servers or not, and why.
+far="flat 8 link 100MBps latency 50us ranks 2 bank dram 16GB 20GBps 90ns storage gpfs 10GBps 1ms bank far remote 4GB"
+runs 0 "$weir" plan --machine "$far 5GBps 3us" --workload hacc --parameter particles=25000
+says out "every rank for itself would take"
+says out "with the traffic of this step two phases take"
+says out ": three phases"
+says out "in three phases through bank 'far'"
+runs 0 "$weir" plan --machine "$far 5GBps 3us" --workload hacc --parameter particles=25000 --json -
+says out '"mode": "three phases"'
+runs 0 "$weir" plan --machine "$far 1MBps 3us" --workload hacc --parameter particles=25000 --json -
+says out '"mode": "aggregate"'
+runs 0 "$weir" plan --machine "$far 1MBps 3us" --workload hacc --parameter particles=25000 --bank far
+says out "memory.tier asks for it"
+
 echo "weir plan: all as expected"

@@ -13,19 +13,25 @@
 #include <optional>
 #include <ostream>
 
+#include "memory/bank_speed.hpp"
 #include "memory/dram_bank.hpp"
 #include "memory/make_bank.hpp"
+#include "remote/server_bank.hpp"
+#include "remote/server_process.hpp"
+#include "remote/ucx_lender.hpp"
 
 namespace weir {
 namespace {
 
-constexpr std::uint64_t mib = 1 << 20;
+using testing::mib;
 
 struct BankCase {
   const char* name;
   const char* kind;
   const char* path;
   bool hbm_on_node_0;  // as if that were high-bandwidth memory
+  int servers = 0;     // of memory
+  const char* transport = "";
 };
 
 constexpr BankCase cases[] = {{"dram", "dram", "", false},
@@ -33,7 +39,11 @@ constexpr BankCase cases[] = {{"dram", "dram", "", false},
                               {"hbm_bound", "hbm", "", true},
                               {"nvme_emulated", "nvme", "", false},
                               {"mapped_on_tmp", "ssd", "/tmp", false},
-                              {"mapped_on_shm", "dram", "/dev/shm", false}};
+                              {"mapped_on_shm", "dram", "/dev/shm", false},
+                              {"server_mapped", "remote", "", false, 1, "mapped"},
+                              {"server_ucx", "remote", "", false, 1, "ucx"},
+                              {"three_servers_mapped", "remote", "", false, 3, "mapped"},
+                              {"three_servers_ucx", "remote", "", false, 3, "ucx"}};
 
 void PrintTo(const BankCase& bank, std::ostream* out) { *out << bank.name; }
 
@@ -60,21 +70,43 @@ int in_child(const std::function<int()>& work) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-class BankTest : public testing::TestWithParam<BankCase> {
+class BankTest : public ::testing::TestWithParam<BankCase> {
  protected:
   void SetUp() override {
+    if (GetParam().transport == std::string_view{"ucx"} && !UcxLender::is_built_in()) GTEST_SKIP() << "built without UCX";
+    if (GetParam().servers > 0) return start_servers();
     auto made = make_bank(described(GetParam(), 8 * mib), numa_for(GetParam()));
     ASSERT_TRUE(made.ok()) << made.status().message();
     bank_ = std::move(*made);
     if (GetParam().hbm_on_node_0 && bank_->attributes().emulated) GTEST_SKIP() << bank_->attributes().reason;
   }
+  void start_servers() {
+    for (int s = 0; s < GetParam().servers; ++s) {
+      servers_.push_back(std::make_unique<testing::ServerProcess>(MemoryServerOptions{.size = 32 * mib}));
+      options_.contact += (s == 0 ? "" : ",") + servers_.back()->contact();
+    }
+    options_.transport = GetParam().transport;
+    options_.stripe = 64 << 10;
+    auto made = make_server_bank(described(GetParam(), 8 * mib), options_);
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    bank_ = std::move(*made);
+  }
   [[nodiscard]] Code beyond_capacity() const { return *GetParam().path ? Code::no_space : Code::no_memory; }
 
+  std::vector<std::unique_ptr<testing::ServerProcess>> servers_;
+  RemoteOptions options_;
   std::unique_ptr<MemoryBank> bank_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Every, BankTest, testing::ValuesIn(cases),
-                         [](const testing::TestParamInfo<BankCase>& info) { return info.param.name; });
+/// All of it, through get.
+std::vector<std::byte> contents(const Allocation& memory) {
+  std::vector<std::byte> bytes(memory.size(), std::byte{0xee});
+  EXPECT_EQ(memory.get(0, bytes.data(), bytes.size()).message(), "");
+  return bytes;
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, BankTest, ::testing::ValuesIn(cases),
+                         [](const ::testing::TestParamInfo<BankCase>& info) { return info.param.name; });
 
 TEST_P(BankTest, says_what_it_is_and_whether_it_is_emulated) {
   const BankAttributes& attributes = bank_->attributes();
@@ -85,16 +117,44 @@ TEST_P(BankTest, says_what_it_is_and_whether_it_is_emulated) {
   EXPECT_EQ(attributes.reason.empty(), !attributes.emulated);
 }
 
-TEST_P(BankTest, holds_what_is_written_and_is_zero_before) {
+TEST_P(BankTest, holds_what_is_put_and_is_zero_before) {
   auto memory = bank_->allocate(3 * mib + 5);
   ASSERT_TRUE(memory.ok()) << memory.status().message();
   ASSERT_GE(memory->size(), 3 * mib + 5);
-  EXPECT_TRUE(
-      std::all_of(memory->data(), memory->data() + memory->size(), [](std::byte b) { return b == std::byte{}; }));
-  for (std::uint64_t i = 0; i < memory->size(); ++i) memory->data()[i] = static_cast<std::byte>(i * 7 >> 3);
+  std::vector<std::byte> expected(memory->size());
+  EXPECT_TRUE(contents(*memory) == expected);
+  for (std::uint64_t i = 0; i < expected.size(); ++i) expected[i] = static_cast<std::byte>(i * 7 >> 3);
+  // Odd places and lengths, the last first, and what is written twice.
+  constexpr std::uint64_t piece = 99'991;
+  for (std::uint64_t end = expected.size(); end > 0; end -= std::min(end, piece)) {
+    const std::uint64_t from = end > piece + 17 ? end - piece - 17 : 0;
+    EXPECT_EQ(memory->put(from, expected.data() + from, end - from).message(), "");
+  }
   EXPECT_EQ(memory->flush().message(), "");
-  for (std::uint64_t i = 0; i < memory->size(); ++i)
-    ASSERT_EQ(memory->data()[i], static_cast<std::byte>(i * 7 >> 3)) << i;
+  EXPECT_TRUE(contents(*memory) == expected);
+  std::vector<std::byte> part(200'001);
+  EXPECT_EQ(memory->get(65'535, part.data(), part.size()).message(), "");
+  EXPECT_TRUE(std::equal(part.begin(), part.end(), expected.begin() + 65'535));
+  if (memory->data()) EXPECT_TRUE(std::equal(expected.begin(), expected.end(), memory->data()));
+}
+
+TEST_P(BankTest, refuses_what_is_outside) {
+  auto memory = bank_->allocate(4096);
+  ASSERT_TRUE(memory.ok());
+  std::byte byte{};
+  EXPECT_EQ(memory->put(4096, &byte, 1).code(), Code::invalid);
+  EXPECT_EQ(memory->get(4096, &byte, 1).code(), Code::invalid);
+  EXPECT_EQ(memory->get(~std::uint64_t{0}, &byte, 2).code(), Code::invalid);
+  EXPECT_TRUE(memory->put(4096, &byte, 0).ok());
+}
+
+TEST_P(BankTest, can_be_measured) {
+  auto speed = measure_bank(*bank_, 2 * mib, 0.003);
+  ASSERT_TRUE(speed.ok()) << speed.status().message();
+  for (const auto* samples : {&speed->latency, &speed->read, &speed->write}) {
+    ASSERT_FALSE(samples->empty());
+    EXPECT_GT(samples->front(), 0);
+  }
 }
 
 TEST_P(BankTest, refuses_what_is_beyond_its_capacity_and_says_how_much_is_in_use) {
@@ -133,12 +193,17 @@ TEST_P(BankTest, memory_may_outlive_its_bank) {
   auto memory = bank_->allocate(mib);
   ASSERT_TRUE(memory.ok());
   bank_.reset();
-  std::memset(memory->data(), 1, memory->size());
+  const std::vector<std::byte> ones(memory->size(), std::byte{1});
+  EXPECT_TRUE(memory->put(0, ones.data(), ones.size()).ok());
+  EXPECT_TRUE(memory->flush().ok());
+  EXPECT_TRUE(contents(*memory) == ones);
 }
 
-TEST_P(BankTest, another_process_of_the_node_can_map_it) {
+TEST_P(BankTest, another_process_of_the_node_can_map_what_has_an_address) {
   auto memory = bank_->allocate(2 * mib);
   ASSERT_TRUE(memory.ok());
+  ASSERT_EQ(memory->data() == nullptr, GetParam().servers > 0);
+  if (!memory->data()) return;
   memory->data()[mib] = std::byte{42};
   const SharedSegment::Address address = memory->address();
   const int code = in_child([&] {
@@ -156,6 +221,7 @@ TEST_P(BankTest, leaves_no_descriptor_and_no_file_behind) {
   const auto count = [](const char* path) {
     return std::distance(std::filesystem::directory_iterator{path}, std::filesystem::directory_iterator{});
   };
+  if (GetParam().servers > 0) (void)bank_->allocate(mib);  // connects
   const auto before = count("/proc/self/fd");
   {
     auto memory = bank_->allocate(mib);
@@ -186,6 +252,27 @@ TEST(Bank, in_a_directory_that_is_missing_is_refused) {
   const auto made = make_bank(described({"gone", "ssd", "/does/not/exist", false}, mib), {});
   EXPECT_EQ(made.status().code(), Code::not_found);
   EXPECT_NE(made.status().message().find("/does/not/exist"), std::string::npos);
+}
+
+TEST_P(BankTest, of_servers_that_are_gone_is_an_error) {
+  if (servers_.empty()) return;
+  auto memory = bank_->allocate(mib);
+  ASSERT_TRUE(memory.ok());
+  servers_.back()->process().end(SIGKILL);
+  const std::vector<std::byte> bytes(memory->size());
+  (void)memory->put(0, bytes.data(), bytes.size());
+  EXPECT_EQ(memory->flush().code(), Code::io);
+  EXPECT_FALSE(bank_->allocate(mib).ok());
+  EXPECT_EQ(bank_->used(), mib);
+}
+
+TEST(Bank, of_servers_has_their_capacity_unless_it_is_described) {
+  testing::ServerProcess one{{.size = 16 * mib}}, other{{.size = 32 * mib, .quota = 8 * mib}};
+  RemoteOptions options;
+  options.contact = one.contact() + "," + other.contact();
+  auto bank = make_server_bank(described({"far", "remote", "", false}, 0), options);
+  ASSERT_TRUE(bank.ok()) << bank.status().message();
+  EXPECT_EQ((*bank)->attributes().capacity, 24 * mib);
 }
 
 TEST(Bank, of_other_nodes_is_refused) {

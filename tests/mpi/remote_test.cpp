@@ -134,10 +134,77 @@ TEST_F(Remote, the_plan_says_so) {
   file.close().value();
 }
 
-TEST_F(Remote, a_full_server_means_the_ordinary_way) {
+TEST_F(Remote, the_plan_chooses_between_two_phases_and_three_where_servers_are_described) {
+  start_server();
+  const auto why = [&](const std::string& bank, bool& remote) {
+    Settings chosen = settings({{"machine.description", "flat 8 link 1MBps latency 10us bank dram 16GB 20GBps 90ns "
+                                                        "bank far remote 1GB " + bank + " storage ext4 1GBps 1ms"},
+                                {"machine.ranks_per_node", "1"},
+                                {"plan.mode", "aggregate"}});
+    chosen.erase("memory.tier");
+    Context weir{MPI_COMM_WORLD, chosen};
+    File file = weir.create(path()).value();
+    Step step = file.declare(chunks()).value();
+    const Bytes bytes = data(1);
+    step.write(0, bytes).value();
+    EXPECT_EQ(file.close(step).message(), "");
+    remote = step.report().remote_bytes > 0;
+    return step.explain();
+  };
+  bool remote = false;
+  const std::string fast = why("50GBps 1us", remote);
+  EXPECT_EQ(remote, ranks() > 1) << fast;  // one rank alone has nothing to gather
+  EXPECT_NE(fast.find("in three phases through bank 'far'"), std::string::npos) << fast;
+  const std::string slow = why("10kBps 1us", remote);
+  EXPECT_FALSE(remote) << slow;
+  EXPECT_NE(slow.find("in three phases through bank 'far'"), std::string::npos) << slow;
+  const std::string unknown = why("", remote);
+  EXPECT_FALSE(remote) << unknown;
+  EXPECT_NE(unknown.find("is out (its speed is not known"), std::string::npos) << unknown;
+}
+
+TEST_F(Remote, a_loaded_plan_goes_through_the_server_where_there_is_one) {
+  start_server();
+  const std::string saved = directory() + "/plan";
+  {
+    Context weir{MPI_COMM_WORLD, settings()};
+    File file = weir.create(path()).value();
+    Step step = file.declare(chunks()).value();
+    ASSERT_EQ(step.plan().save(saved).message(), "");
+    const Bytes bytes = data(0);
+    step.write(0, bytes).value();
+    file.close(step).value();
+  }
+  for (const bool servers : {true, false}) {
+    Settings chosen = settings({{"remote.when_lost", "fail"}});
+    if (!servers) chosen = {};
+    Context weir{MPI_COMM_WORLD, chosen};
+    File file = weir.create(path(), weir.load_plan(saved).value()).value();
+    Step step = file.step().value();
+    const Bytes bytes = data(7);
+    step.write(0, bytes).value();
+    ASSERT_EQ(file.close(step).message(), "");
+    EXPECT_EQ(step.report().remote_bytes > 0, servers);
+    EXPECT_EQ(step.explain().find("this context has no memory servers") == std::string::npos, servers);
+    Bytes found;
+    bool remote = false;
+    ASSERT_EQ(read(weir, found, remote).message(), "");
+    EXPECT_EQ(found, data(7));
+  }
+}
+
+TEST_F(Remote, a_full_server_means_the_ordinary_way_and_the_explanation_says_why) {
   start_server(1 << 16);
   Context weir{MPI_COMM_WORLD, settings()};
   expect_whole(weir, 1, false);
+  File file = weir.create(path()).value();
+  Step step = file.declare(chunks()).value();
+  const Bytes bytes = data(1);
+  step.write(0, bytes).value();
+  file.close(step).value();
+  int told = step.explain().find("did not go through remote memory: weir: cannot allocate") != std::string::npos, any = 0;
+  MPI_Allreduce(&told, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  EXPECT_EQ(any, 1);  // on the ranks that had no room
 }
 
 TEST_F(Remote, a_full_server_is_an_error_where_that_is_asked_for) {
@@ -156,6 +223,31 @@ TEST_F(Remote, steps_are_finished_without_a_server_that_was_killed) {
   end_server(SIGKILL);
   MPI_Barrier(MPI_COMM_WORLD);
   expect_whole(weir, 2, false);
+}
+
+TEST_F(Remote, the_next_steps_go_through_a_server_that_was_started_again) {
+  for (const char* transport : {"mapped", "ucx"}) {
+    start_server();
+    Context weir{MPI_COMM_WORLD, settings({{"remote.transport", transport}})};
+    File kept = weir.create(directory() + "/kept").value();  // across the loss
+    Step before = kept.declare(chunks()).value();
+    const Bytes bytes = data(5);
+    before.write(0, bytes).value();
+    ASSERT_EQ(before.finish().message(), "");
+    expect_whole(weir, 1, true);
+    end_server(SIGKILL);
+    if (rank() == 0) std::filesystem::remove(contact_);
+    start_server();
+    bool remote = false;
+    EXPECT_EQ(write(weir, 2, remote).message(), "");  // here the loss is noticed
+    EXPECT_FALSE(remote);
+    expect_whole(weir, 3, true);
+    before.write(0, bytes).value();
+    EXPECT_EQ(before.finish().message(), "");
+    kept.close().value();
+    end_server();
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
 }
 
 TEST_F(Remote, a_server_killed_at_any_moment_of_a_step_costs_no_byte) {

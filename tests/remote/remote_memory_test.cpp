@@ -225,23 +225,6 @@ TEST(RemoteMemory, jobs_do_not_meet_under_the_same_numbers) {
   EXPECT_EQ(one->attach({{3, 1}, 5, 0}).status().code(), Code::not_found);
 }
 
-TEST(RemoteMemory, several_servers_are_one_bank) {
-  ServerProcess first{{.size = 4 * mib}}, second{{.size = 4 * mib}};
-  RemoteOptions options;
-  options.contact = first.contact() + "," + second.contact();
-  auto memory = connect_remote_memory(options).value(), other = connect_remote_memory(options).value();
-  std::vector<std::unique_ptr<RemoteRegion>> regions;
-  for (std::uint64_t rank = 0; rank < 4; ++rank) regions.push_back(memory->allocate(named(1, rank), mib).value());
-  EXPECT_EQ(first.report().used, 2 * mib);
-  EXPECT_EQ(second.report().used, 2 * mib);
-  regions.push_back(memory->allocate(named(2, 0), 2 * mib).value());
-  regions.push_back(memory->allocate(named(2, 2), 2 * mib).value());  // where its name says there is no room
-  EXPECT_EQ(memory->allocate(named(3), 1).status().code(), Code::no_memory);
-  EXPECT_TRUE(other->attach(named(2, 2)).ok());
-  second.process().end(SIGKILL);
-  EXPECT_EQ(memory->failure().code(), Code::io);
-}
-
 TEST(RemoteMemory, can_be_files_on_storage_of_the_node) {
   ScratchDirectory directory;
   ServerProcess server{{.size = 8 * mib, .directory = directory.path()}};

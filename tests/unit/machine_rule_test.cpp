@@ -2,6 +2,7 @@
 
 #include "machine/short_text.hpp"
 #include "model/machine_rule.hpp"
+#include "model/problem.hpp"
 
 namespace weir {
 namespace {
@@ -77,6 +78,66 @@ TEST(MachineRule, is_the_rule_of_thumb_on_one_node) {
   const NodeMap nodes = NodeMap::blocks(4, 4);
   Demand same = demand(nodes, 1 << 20, 1 << 10);
   EXPECT_EQ(MachineRule{machine}.place(same, {}).why, SimpleRule{}.place(same, {}).why);
+}
+
+Machine with_servers(const std::string& bank) {
+  return parse_short_text("torus 4x4 link 100MBps latency 5ms bank dram 16GB 20GBps 90ns bank far remote " + bank +
+                          " storage gpfs 10GBps 1ms").value();
+}
+
+TEST(MachineRule, goes_through_memory_servers_where_they_are_faster_and_says_what_each_way_costs) {
+  const NodeMap nodes = NodeMap::blocks(64, 4);
+  const Demand demanded = demand(nodes, 256 << 20, 1 << 20);
+  PlanLimits limits;
+  limits.remote = PlanLimits::Remote::may;
+  limits.memory = 128 << 10;  // many rounds, in each of which messages cross the network
+  const Machine fast = with_servers("4GB 500GBps 1us"), slow = with_servers("4GB 1MBps 3us");
+  const Placement through = MachineRule{fast}.place(demanded, limits);
+  EXPECT_TRUE(through.remote) << through.why;
+  for (const char* part : {"aggregate in three phases: every rank for itself would take", "aggregator",
+                           "in three phases through bank 'far'", "the fastest one"})
+    EXPECT_NE(through.why.find(part), std::string::npos) << part << " in: " << through.why;
+  EXPECT_FALSE(MachineRule{slow}.place(demanded, limits).remote);
+  limits.remote = PlanLimits::Remote::no;
+  EXPECT_FALSE(MachineRule{fast}.place(demanded, limits).remote);
+  EXPECT_EQ(MachineRule{fast}.place(demanded, limits).why.find("three phases"), std::string::npos);
+  limits.remote = PlanLimits::Remote::must;
+  EXPECT_TRUE(MachineRule{slow}.place(demanded, limits).remote);
+}
+
+TEST(MachineRule, does_not_go_through_memory_servers_that_are_too_small_or_not_measured) {
+  const NodeMap nodes = NodeMap::blocks(64, 4);
+  PlanLimits limits;
+  limits.remote = PlanLimits::Remote::may;
+  const Placement small = MachineRule{with_servers("1MB 5GBps 3us")}.place(demand(nodes, 256 << 20, 1 << 20), limits);
+  EXPECT_FALSE(small.remote);
+  EXPECT_NE(small.why.find("is out (holds 16 MB, 268"), std::string::npos) << small.why;
+  const Placement unknown = MachineRule{with_servers("4GB")}.place(demand(nodes, 256 << 20, 1 << 20), limits);
+  EXPECT_FALSE(unknown.remote);
+  EXPECT_NE(unknown.why.find("weir machine --calibrate"), std::string::npos) << unknown.why;
+}
+
+TEST(MachineRule, also_compares_on_one_node_where_the_rule_of_thumb_aggregates) {
+  const Machine machine =
+      parse_short_text("flat 1 bank dram 16GB 1GBps 90ns bank remote 4GB 50GBps 1us storage ext4 10GBps 10us").value();
+  const NodeMap nodes = NodeMap::blocks(4, 4);
+  PlanLimits limits;
+  limits.remote = PlanLimits::Remote::may;
+  Demand many = demand(nodes, 64 << 20, 1 << 16), few = demand(nodes, 64 << 20, 4);
+  many.storage.local = few.storage.local = true;
+  const Placement placement = MachineRule{machine}.place(many, limits);
+  EXPECT_NE(placement.why.find("in three phases through bank 'remote'"), std::string::npos) << placement.why;
+  EXPECT_EQ(MachineRule{machine}.place(few, limits).mode, Mode::direct);
+}
+
+TEST(PlacementConditions, keep_buffers_out_of_memory_of_other_nodes) {
+  const Machine machine = with_servers("4GB 500GBps 3us");
+  PlacementProblem problem;
+  problem.machine = &machine;
+  problem.buffer_bytes = 1e6;
+  EXPECT_EQ(problem.fitting_banks(1e6), std::vector<int>{0});
+  EXPECT_EQ(machine.server_bank(), &machine.banks[1]);
+  EXPECT_EQ(machine.banks[1].scope, Scope::network);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ struct Operation {
   int code = MPI_SUCCESS;
 };
 
-std::mutex guard;
+std::mutex works_guard;
 std::vector<Operation*> under_way;  // owned by their requests
 std::atomic<std::size_t> count{0};  // requests that the program has not been told the end of
 thread_local std::vector<Failure> failures;
@@ -88,7 +88,7 @@ int begin_in_background(OpenFile& file, std::unique_ptr<Transfer> transfer, MPI_
   *request = operation->request;
   operation->over = file.background = run_after(file.background, *operation->transfer);
   ++count;
-  const std::lock_guard lock{guard};
+  const std::lock_guard lock{works_guard};
   under_way.push_back(operation.release());
   return MPI_SUCCESS;
 }
@@ -98,7 +98,7 @@ bool has_background() noexcept { return count.load(std::memory_order_relaxed) > 
 void complete_background() {
   std::vector<Operation*> over;
   {
-    const std::lock_guard lock{guard};
+    const std::lock_guard lock{works_guard};
     const auto rest =
         std::stable_partition(under_way.begin(), under_way.end(), [](auto* one) { return !is_over(*one); });
     over.assign(rest, under_way.end());

@@ -14,7 +14,7 @@ namespace weir::interpose {
 
 namespace {
 
-std::mutex guard;
+std::mutex handles_guard;
 std::vector<MPI_File> idle;
 
 MPI_File make() noexcept try {
@@ -42,7 +42,7 @@ void reset_error_handler(MPI_File handle) noexcept {
 MPI_File take_handle() noexcept {
   MPI_File handle = MPI_FILE_NULL;
   {
-    const std::lock_guard lock{guard};
+    const std::lock_guard lock{handles_guard};
     if (!idle.empty()) {
       handle = idle.back();
       idle.pop_back();
@@ -54,14 +54,14 @@ MPI_File take_handle() noexcept {
 }
 
 void give_back(MPI_File handle) noexcept try {
-  const std::lock_guard lock{guard};
+  const std::lock_guard lock{handles_guard};
   idle.push_back(handle);
 } catch (const std::bad_alloc&) {
   pass(real().close, &handle);
 }
 
 void free_handles() noexcept {
-  const std::lock_guard lock{guard};
+  const std::lock_guard lock{handles_guard};
   for (MPI_File& handle : idle) pass(real().close, &handle);
   idle.clear();
 }

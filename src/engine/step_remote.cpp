@@ -9,7 +9,7 @@ namespace weir {
 namespace {
 
 /// Has this thread, and no other, come after the program itself where processors are scarce.
-void give_way() noexcept {
+void come_later() noexcept {
   constexpr int nicer = 10;
   const auto thread = static_cast<id_t>(::gettid());
   ::setpriority(PRIO_PROCESS, thread, ::getpriority(PRIO_PROCESS, thread) + nicer);
@@ -103,7 +103,7 @@ void Step::Impl::leave_to_background() noexcept {
   background_done_.store(false);
   try {
     background_ = std::thread{[this] {
-      give_way();
+      come_later();
       carry_all();
     }};
   } catch (const std::exception&) {

@@ -24,6 +24,12 @@ struct Choice {
   double seconds = std::numeric_limits<double>::infinity();
 };
 
+/// A call of a file system over a network is never free, also where nobody has measured it.
+double storage_call_s(const Machine& machine) {
+  constexpr double assumed = 1e-4;
+  return machine.storage.latency.known() ? machine.storage.latency.value : assumed;
+}
+
 double slowest_link_latency(const Machine& machine) {
   double most = 0;
   for (const LinkClass& each : machine.topology->classes()) most = std::max(most, each.latency.value);
@@ -46,7 +52,7 @@ double direct_s(const Machine& machine, const Demand& demand) {
       busiest = std::max(busiest, here / machine.link_bandwidth(link));
     }
   }
-  return busiest + static_cast<double>(demand.busiest_rank_pieces) * machine.storage.latency.value;
+  return busiest + static_cast<double>(demand.busiest_rank_pieces) * storage_call_s(machine);
 }
 
 /// Tries some numbers of aggregators with some sizes of buffers.
@@ -92,7 +98,7 @@ class Trial {
       const Prediction prediction =
           servers_ ? predict_three_phases(problem_, election->places, *servers_, demand_.direction)
                    : predict_from_loads(problem_, election->places);
-      const double round_s = machine_.storage.latency.value + (servers_ ? 0 : slowest_link_latency(machine_));
+      const double round_s = storage_call_s(machine_) + (servers_ ? 0 : slowest_link_latency(machine_));
       const double seconds = prediction.total_s + prediction.rounds * round_s;
       if (seconds < best_.seconds * worth_it) best_ = {aggregators, buffer, seconds};
     }

@@ -12,7 +12,7 @@ namespace weir {
 ///
 /// On one node the rule of thumb, whose limits were measured on such, says whether to aggregate.
 /// Limitations: nodes are taken to have equally much, in the order of the file; a storage call costs the storage's
-/// latency, a round that of the network once more.
+/// latency (0.1 ms where it is unknown), a round that of the network once more.
 class MachineRule : public PlacementModel {
  public:
   explicit MachineRule(const Machine& machine) : machine_{machine} {}

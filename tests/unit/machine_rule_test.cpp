@@ -31,6 +31,13 @@ TEST(MachineRule, aggregates_many_small_pieces_and_leaves_few_large_ones_alone) 
   EXPECT_EQ(rule.place(demand(nodes, std::uint64_t{1} << 34, 64), {}).mode, Mode::direct);
 }
 
+TEST(MachineRule, does_not_take_calls_for_free_where_their_latency_is_unknown) {
+  const Machine machine =
+      parse_short_text("torus 2x2x2 link 25MBps gateway every 4 bridges 1 bridge 25MBps storage cephfs 50MBps").value();
+  const NodeMap nodes = NodeMap::blocks(16, 2);
+  EXPECT_EQ(MachineRule{machine}.place(demand(nodes, 16 << 20, 1 << 14), {}).mode, Mode::aggregate);
+}
+
 TEST(MachineRule, takes_more_aggregators_or_larger_buffers_for_more_data) {
   const Machine machine = cluster("gpfs 10GBps 1ms");
   const NodeMap nodes = NodeMap::blocks(64, 4);

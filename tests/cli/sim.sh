@@ -12,7 +12,7 @@ for word in NAME --list --sweep --json --svg --markdown Experiments: placement-m
 runs 0 "$weir" sim --list
 silent err
 for name in placement-mira buffers-mira hacc-mira hacc-theta array-theta tiers-theta node-storage-theta psets-intrepid \
-  remote-memory-cooley; do says out "$name"; done
+  remote-memory-cooley library; do says out "$name"; done
 runs 2 "$weir" sim
 says err "--list"
 runs 2 "$weir" sim placement-mara

@@ -25,7 +25,7 @@ struct Operation {
 
 std::mutex works_guard;
 std::vector<Operation*> under_way;  // owned by their requests
-std::atomic<std::size_t> count{0};  // requests that the program has not been told the end of
+std::atomic<std::size_t> untold{0};  // requests that the program has not been told the end of
 thread_local std::vector<Failure> failures;
 
 int query(void* state, MPI_Status* status) {
@@ -40,7 +40,7 @@ int query(void* state, MPI_Status* status) {
   return MPI_SUCCESS;  // an error here would be one of MPI_COMM_WORLD
 }
 int release(void* state) {
-  --count;
+  --untold;
   delete static_cast<Operation*>(state);
   return MPI_SUCCESS;
 }
@@ -87,13 +87,13 @@ int begin_in_background(OpenFile& file, std::unique_ptr<Transfer> transfer, MPI_
     return code;
   *request = operation->request;
   operation->over = file.background = run_after(file.background, *operation->transfer);
-  ++count;
+  ++untold;
   const std::lock_guard lock{works_guard};
   under_way.push_back(operation.release());
   return MPI_SUCCESS;
 }
 
-bool has_background() noexcept { return count.load(std::memory_order_relaxed) > 0; }
+bool has_background() noexcept { return untold.load(std::memory_order_relaxed) > 0; }
 
 void complete_background() {
   std::vector<Operation*> over;

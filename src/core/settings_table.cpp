@@ -20,7 +20,7 @@ constexpr std::uint64_t any = ~std::uint64_t{0};
 
 using enum SettingInfo::Type;
 
-const std::vector<SettingInfo> table{
+const std::vector<SettingInfo> all_settings{
     {"plan.memory",
      bytes,
      "64MiB",
@@ -88,6 +88,6 @@ const std::vector<SettingInfo> table{
 
 }  // namespace
 
-const std::vector<SettingInfo>& setting_table() { return table; }
+const std::vector<SettingInfo>& setting_table() { return all_settings; }
 
 }  // namespace weir

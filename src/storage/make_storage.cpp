@@ -20,7 +20,7 @@ struct AsyncName {
   Async async;
 };
 
-constexpr AsyncName async_names[] = {{"auto", Async::automatic}, {"plain", Async::plain}, {"uring", Async::uring}};
+constexpr AsyncName async_names[] = {{"auto", Async::any}, {"plain", Async::plain}, {"uring", Async::uring}};
 
 struct Kind {
   std::string_view name;

@@ -42,8 +42,8 @@ class PosixStorage : public Storage {
   std::shared_ptr<TransferHook> hook_;
 };
 
-/// How transfers run beside the caller. `automatic` is io_uring where it was built in and the kernel has it.
-enum class Async { plain, uring, automatic };
+/// How transfers run beside the caller. `any` is io_uring where it was built in and the kernel has it.
+enum class Async { plain, uring, any };
 
 /// Whether io_uring was built in. The kernel may refuse it still; files are then plain.
 bool built_with_uring() noexcept;
@@ -51,7 +51,7 @@ bool built_with_uring() noexcept;
 /// The file systems of this machine. Files made by `create` cannot be read before they are opened again.
 class PosixStorageSystem : public StorageSystem {
  public:
-  explicit PosixStorageSystem(Async async = Async::automatic) noexcept : async_{async} {}
+  explicit PosixStorageSystem(Async async = Async::any) noexcept : async_{async} {}
 
   StorageTraits traits(const std::string& path) override;
   Result<std::unique_ptr<Storage>> open(const std::string& path, OpenMode mode) override;

@@ -135,7 +135,9 @@ TEST_P(BankTest, holds_what_is_put_and_is_zero_before) {
   std::vector<std::byte> part(200'001);
   EXPECT_EQ(memory->get(65'535, part.data(), part.size()).message(), "");
   EXPECT_TRUE(std::equal(part.begin(), part.end(), expected.begin() + 65'535));
-  if (memory->data()) EXPECT_TRUE(std::equal(expected.begin(), expected.end(), memory->data()));
+  if (memory->data()) {
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), memory->data()));
+  }
 }
 
 TEST_P(BankTest, refuses_what_is_outside) {

@@ -28,8 +28,9 @@ class CutOff : public World {
   }
 
   void set_link(const char* state) const {
-    if (rank() == 0)
+    if (rank() == 0) {
       EXPECT_EQ(std::system(fmt::format("{} {}", std::getenv("TEST_LINK"), state).c_str()), 0);
+    }
     MPI_Barrier(MPI_COMM_WORLD);
   }
   /// Cuts the link so many seconds later; below 0 never.
@@ -106,7 +107,9 @@ TEST_F(CutOff, while_a_step_is_written_costs_no_byte_and_the_next_goes_through_t
     bool remote = false;
     EXPECT_EQ(write(weir, ++salt, remote).message(), "");
     EXPECT_LT(MPI_Wtime() - start, most_s);
-    if (moment <= 0) EXPECT_EQ(remote, moment < 0);
+    if (moment <= 0) {
+      EXPECT_EQ(remote, moment < 0);
+    }
     if (cutter.joinable()) cutter.join();
     set_link("up");
     expect_stored(salt);

@@ -298,7 +298,9 @@ TEST_F(Remote, what_is_absorbed_is_stored_while_the_program_goes_on) {
       more.write(0, others).value();
       ASSERT_EQ(other.close(more).message(), "");
     }
-    if (pass != 1) ASSERT_EQ(step.wait().message(), "");
+    if (pass != 1) {
+      ASSERT_EQ(step.wait().message(), "");
+    }
     ASSERT_EQ(file.close().message(), "");
     bool remote = false;
     Bytes found;
@@ -329,7 +331,9 @@ TEST_F(Remote, what_a_dead_server_had_absorbed_is_told_and_the_old_file_stays) {
     Bytes found;
     ASSERT_EQ(read(weir, found, remote).message(), "");
     EXPECT_EQ(found, data(closed.ok() ? 2 : 1)) << "dead before: " << dead;
-    if (dead) EXPECT_TRUE(closed.ok()) << closed.message();  // it went the ordinary way
+    if (dead) {
+      EXPECT_TRUE(closed.ok()) << closed.message();  // it went the ordinary way
+    }
   }
 }
 

@@ -83,7 +83,7 @@ Written written(Random& random) {
 }
 
 TEST(SetLookup, finds_every_byte_where_the_reference_does) {
-  int found_all = 0, missed = 0;
+  std::uint64_t found_all = 0, missed = 0;
   for (std::uint64_t seed = 1; seed <= testing::cases(3000); ++seed) {
     Random random{seed};
     const Written set = written(random);
@@ -125,8 +125,8 @@ TEST(SetLookup, finds_every_byte_where_the_reference_does) {
       });
     }
   }
-  EXPECT_GT(found_all, 1000);
-  EXPECT_GT(missed, 100);
+  EXPECT_GT(found_all, testing::cases(1000));
+  EXPECT_GT(missed, testing::cases(100));
 }
 
 TEST(SetLookup, tells_all_that_was_written_in_an_extent) {

@@ -65,7 +65,7 @@ Machine machine_of(int nodes) {
 }
 
 TEST(AggregatorElection, sees_what_each_node_gives_to_each_domain) {
-  for (std::uint64_t seed = 1; seed <= testing::cases(12); ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::cases(100); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random{seed};
     const Job job = Job::make(random);

@@ -48,7 +48,11 @@ void Aggregator::reset(WindowCarrier* carrier) noexcept {
 }
 
 void Aggregator::clear() noexcept {
-  for (std::uint32_t s = 0; s < channel_.count; ++s) channel_.control[s].clear();
+  for (std::uint32_t s = channel_.count; s-- > 0;) channel_.control[s].clear();  // the first says that all are
+}
+
+bool Aggregator::loaded() const noexcept {
+  return std::ranges::all_of(slots_, [](const Slot& slot) { return slot.phase >= Phase::serving; });
 }
 
 void Aggregator::begin(Slot& slot, std::uint64_t window) noexcept {

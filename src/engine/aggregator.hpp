@@ -29,6 +29,10 @@ class Aggregator {
   void reset(WindowCarrier* carrier = nullptr) noexcept;
   bool progress() noexcept;
   [[nodiscard]] bool done() const noexcept { return open_slots_ == 0; }
+  /// Whether all that it reads is in its buffers.
+  [[nodiscard]] bool loaded() const noexcept;
+  /// Keeps later passes from the buffers until `clear`.
+  void serve() noexcept { channel_.control->served.store(1); }
   /// Transfers that only polling moves forward.
   [[nodiscard]] bool polls() const noexcept { return parcels_ > 0; }
   [[nodiscard]] bool storing() const noexcept { return ios_in_flight_ > 0; }

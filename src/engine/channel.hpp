@@ -13,9 +13,11 @@ struct alignas(64) SlotControl {
   std::atomic<std::uint32_t> arrived;   ///< ranks that are through with the item in it
   std::atomic<std::uint32_t> awaited;   ///< arrivals at which the owner wants to be woken; 0 when it does not wait
   std::atomic<std::uint32_t> poisoned;  ///< what is in it must not be used
+  std::atomic<std::uint32_t> served;    ///< of the first: ranks take the data of an agreed pass, later ones must wait
 
   void clear() noexcept {
     released = filled = arrived = awaited = poisoned = 0;
+    served = 0;
   }
 };
 
@@ -36,9 +38,13 @@ struct Channel {
   [[nodiscard]] std::uint32_t lap(std::uint64_t item) const noexcept { return static_cast<std::uint32_t>(item / count); }
 
   /// Whether a rank may put its part of the item into the buffer.
-  [[nodiscard]] bool open(std::uint64_t item) const noexcept { return slot(item).released.load() == lap(item); }
+  [[nodiscard]] bool open(std::uint64_t item) const noexcept {
+    return control->served.load() == 0 && slot(item).released.load() == lap(item);
+  }
   /// Whether a rank may take its part of the item out of the buffer.
-  [[nodiscard]] bool ready(std::uint64_t item) const noexcept { return slot(item).filled.load() == lap(item) + 1; }
+  [[nodiscard]] bool ready(std::uint64_t item) const noexcept {
+    return control->served.load() == 0 && slot(item).filled.load() == lap(item) + 1;
+  }
   /// A rank is through with the item; true when the owner waits for just this.
   [[nodiscard]] bool arrive(std::uint64_t item) const noexcept {
     SlotControl& here = slot(item);

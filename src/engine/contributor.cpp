@@ -54,7 +54,8 @@ void Contributor::reset() noexcept {
   }
 }
 
-bool Contributor::progress(const std::vector<std::byte*>& memory) noexcept {
+bool Contributor::progress(const std::vector<std::byte*>& memory, bool all_ready) noexcept {
+  all_ready_ = all_ready;
   bool moved = false;
   for (Lane& lane : lanes_)
     while (lane.edge < lane.end_edge && step(lane, memory)) {
@@ -76,7 +77,7 @@ void Contributor::arrive(const Lane& lane, std::uint64_t item) noexcept {
 bool Contributor::local_edge(Lane& lane, const Edge& edge, const std::vector<std::byte*>& memory) noexcept {
   const std::uint64_t item = edge.window - lane.domain->first_window;
   const bool write = pass_.layout().direction == Direction::write;
-  if (!(write ? lane.channel.open(item) : lane.channel.ready(item))) return false;
+  if (!all_ready_ && !(write ? lane.channel.open(item) : lane.channel.ready(item))) return false;
   std::byte* buffer = lane.channel.buffer(item);
   const bool usable = write || lane.channel.slot(item).poisoned.load() == 0;
   const double start = now();

@@ -17,7 +17,8 @@ class Contributor {
   /// Everything from the start again.
   void reset() noexcept;
   /// Moves what can be moved now. `memory[v]` is null while variable v has not been given; after `give_up` it never will.
-  bool progress(const std::vector<std::byte*>& memory) noexcept;
+  /// `all_ready`: the ranks have agreed that every buffer is.
+  bool progress(const std::vector<std::byte*>& memory, bool all_ready = false) noexcept;
   /// The rest is let through without data, marked as unusable.
   void give_up() noexcept { given_up_ = true; }
   [[nodiscard]] bool done() const noexcept { return open_lanes_ == 0; }
@@ -48,6 +49,7 @@ class Contributor {
   std::vector<unsigned char> copied_;  // by transfer
   std::size_t open_lanes_ = 0;
   bool given_up_ = false;
+  bool all_ready_ = false;
 };
 
 /// How many chunks the bytes of an edge between nodes need.

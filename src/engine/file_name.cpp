@@ -17,6 +17,12 @@ std::string resolved(const std::string& path) {
   return ignored ? path : real.string();
 }
 
+std::string replaced(const std::string& path) {
+  struct stat found {};
+  const bool link = lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode);
+  return link || !path.starts_with('/') ? resolved(path) : path;
+}
+
 std::string temporary_name(const std::string& target, std::uint64_t context, std::uint64_t file) {
   const std::filesystem::path path{target};
   return (path.parent_path() / fmt::format(".{}.weir-{:016x}-{}", path.filename().string(), context, file)).string();

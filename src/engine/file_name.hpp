@@ -5,8 +5,11 @@
 
 namespace weir {
 
-/// What a created file replaces: the plain file behind any links, or the name itself.
+/// The one name of a file, also where it is not there yet.
 std::string resolved(const std::string& path);
+
+/// What a created file replaces: the plain file behind a link, or the name itself, wherever the program goes.
+std::string replaced(const std::string& path);
 
 /// Where it is until it is whole: the same on every rank, and never that of another context.
 std::string temporary_name(const std::string& target, std::uint64_t context, std::uint64_t file);

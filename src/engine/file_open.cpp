@@ -198,7 +198,7 @@ Status File::Impl::open_in_file_system(Outcome& outcome) {
     return {};
   }
   if (mode == OpenMode::create && settings->posix) {
-    target = work = resolved(path);
+    target = work = replaced(path);
     if (settings->replace && replaceable(target)) {
       work = temporary_name(target, weir.id, serial);
       outcome.flags |= flag_replaces;
@@ -250,7 +250,7 @@ Storage* File::Impl::get() noexcept {
   open_error_ = opening_;
   if (!opening_.ok()) return nullptr;
   open_error_ = attempt("open a file", [&] {
-    work = replaces() ? temporary_name(resolved(path), context->id, serial) : path;
+    work = replaces() ? temporary_name(replaced(path), context->id, serial) : path;
     auto opened = set_ ? set_->open() : settings->system->open(work, mode == OpenMode::create ? OpenMode::update : mode);
     if (opened) storage_ = std::move(*opened);
     return opened.status();

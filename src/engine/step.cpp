@@ -24,6 +24,7 @@ Step::Impl::Impl(File::Impl& file, Plan plan)
     : context_{*file.context},
       plan_{std::move(plan)},
       pass_{*file.context->team, own(), file, 0, file.path, nullptr, {}, {}},
+      agrees_first_{agrees_first()},
       memory_(own().declaration.variables.size()) {
   if (own().layout.placement.mode == Mode::direct) {
     direct_.emplace(pass_);
@@ -125,9 +126,17 @@ Status Step::Impl::give(int variable, std::byte* data, std::uint64_t bytes, Dire
   return {};
 }
 
+bool Step::Impl::agrees_first() const noexcept {
+  const Layout& layout = own().layout;
+  return layout.direction == Direction::read && layout.placement.mode == Mode::aggregate && !own().remote &&
+         pass_.team.nodes().nodes() == 1 && layout.domains.size() == 1 &&
+         layout.domains.front().windows <= layout.placement.buffers;
+}
+
 bool Step::Impl::moved_all() const noexcept {
   if (direct_) return direct_->done();
   if (through_remote_) return stage_done();
+  if (agrees_first_ && state_ != State::taking) return !aggregator_ || aggregator_->loaded();
   if (!contributor_->done() || (aggregator_ && !aggregator_->done())) return false;
   for (const auto& relay : relays_)
     if (!relay->done()) return false;
@@ -152,7 +161,8 @@ bool Step::Impl::progress(bool head) noexcept {
     moved = progress_remote();
   } else {
     if (direct_) moved = direct_->progress();
-    if (contributor_) moved = contributor_->progress(memory_) || moved;
+    if (contributor_ && (!agrees_first_ || state_ == State::taking))
+      moved = contributor_->progress(memory_, agrees_first_) || moved;
     if (aggregator_) moved = aggregator_->progress() || moved;
     for (auto& relay : relays_) moved = relay->progress() || moved;
   }
@@ -165,11 +175,21 @@ bool Step::Impl::progress(bool head) noexcept {
     go_on();
     moved = true;
   }
+  if (state_ == State::taking && moved_all()) {
+    end_moving();
+    conclude();
+    moved = true;
+  }
   return moved;
 }
 
 void Step::Impl::arrive() noexcept {
-  end_moving();
+  if (!agrees_first_) {
+    end_moving();
+  } else {
+    if (aggregator_) aggregator_->serve();
+    for (const Transfer& transfer : own().route.transfers) pass_.outcome.bytes += transfer.bytes;
+  }
   if (through_remote_ && remote_->lost()) {
     pass_.outcome.flags |= remote_->is_stale() ? Outcome::stale : Outcome::lost;
     if (absorbs_ && stage_ == Stage::carry)
@@ -186,6 +206,8 @@ void Step::Impl::arrive() noexcept {
 
 void Step::Impl::end_moving() noexcept {
   if (aggregator_) aggregator_->clear();
+  if (agrees_first_ && aggregator_)
+    for (int rank = 0; rank < pass_.team.local_size(); ++rank) pass_.team.doorbell(rank).ring();  // who is ahead may wait
   for (auto& relay : relays_) relay->clear();
   if (own().layout.direction == Direction::read) pass_.outcome.bytes = pass_.report.bytes;
 }
@@ -199,7 +221,9 @@ void Step::Impl::echo() noexcept {
 }
 
 void Step::Impl::conclude() noexcept {
-  result_ = agreed(pass_.team.result());
+  Outcome all = pass_.team.result();
+  if (agrees_first_ && all.failed()) all.bytes = 0;  // nobody has taken any
+  result_ = agreed(all);
   if (result_.ok() && own().layout.direction == Direction::read) echo();
   last_ = pass_.report;
   last_s_ = now() - started_at_;

@@ -51,11 +51,14 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
   [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
 
  private:
-  enum class State : std::uint8_t { giving, moving, arrived, absorbed, over };
+  enum class State : std::uint8_t { giving, moving, arrived, taking, absorbed, over };
   [[nodiscard]] const RankPlan& own() const noexcept { return plan_.impl()->plan; }
   /// What a step through remote memory does between two meetings.
   enum class Stage : std::uint8_t { prepare, own, carry };
   [[nodiscard]] bool moved_all() const noexcept;
+  /// Reading through one aggregator whose buffers hold everything: the ranks agree once it is there, and then each takes
+  /// its part and goes. Otherwise they take their parts first and then wait for one another again.
+  [[nodiscard]] bool agrees_first() const noexcept;
   [[nodiscard]] bool stage_done() const noexcept;
   void begin_remote() noexcept;
   bool progress_remote() noexcept;
@@ -98,6 +101,7 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
   bool through_remote_ = false;
   Stage stage_ = Stage::own;
   bool absorbs_ = false;  // in this pass
+  const bool agrees_first_;
   std::thread background_;
   std::atomic<bool> background_done_ = true;
   std::string loss_;  // why the last pass went the ordinary way

@@ -73,6 +73,12 @@ void Step::Impl::leave_remote() noexcept {
 
 void Step::Impl::go_on() noexcept {
   const Outcome& all = pass_.team.result();
+  if (agrees_first_ && !all.failed()) {
+    state_ = State::taking;
+    progress(true);
+    return;
+  }
+  if (agrees_first_) end_moving();
   if (through_remote_ && (all.flags & Outcome::lost)) context_.remote->lose();
   if (!through_remote_ || all.failed()) return conclude();
   if (all.flags & (Outcome::lost | Outcome::stale))

@@ -1,4 +1,5 @@
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include "engine/planning.hpp"
@@ -293,6 +294,35 @@ TEST_P(Steps, in_memory_can_be_read_again_in_the_same_context) {
   EXPECT_EQ(step->finish().message(), "");
   EXPECT_TRUE(back == data);
   EXPECT_EQ(opened->close().message(), "");
+}
+
+TEST_P(Steps, that_read_let_ranks_go_on_while_others_still_take_their_part) {
+  Context weir = make();
+  const Settings one{{"plan.mode", "aggregate"}, {"plan.aggregators", "1"}};
+  const Part part = Part::interleaved(rank(), ranks(), 1000, 900 / static_cast<std::uint64_t>(ranks()));
+  expect_works(weir, file("data"), part, one, 1);
+  std::optional<Plan> reading, writing;
+  for (std::uint64_t pass = 1; pass <= 40; ++pass) {
+    const auto data = part.all_data(pass);
+    std::vector<Bytes> back;
+    for (const Bytes& variable : data) back.emplace_back(variable.size());
+    auto old = reading ? weir.open(file("data"), *reading) : weir.open(file("data"), one);
+    auto taken = reading ? old->step() : old->declare(part.declaration());
+    ASSERT_EQ(take(*taken, back).message(), "");
+    const Status status = old->close(*taken);
+    ASSERT_EQ(status.message(), "");
+    EXPECT_EQ(status.bytes(), part.file_size);
+    reading = taken->plan();
+
+    auto next = writing ? weir.create(file("data"), *writing) : weir.create(file("data"), one);
+    auto given = writing ? next->step() : next->declare(part.declaration());
+    const auto later = part.all_data(pass + 1);
+    ASSERT_EQ(give(*given, later).message(), "");
+    ASSERT_EQ(next->close(*given).message(), "");
+    writing = given->plan();
+    EXPECT_TRUE(back == data) << "pass " << pass;
+  }
+  expect_contents(file("data"), pattern_file(41, part.file_size));
 }
 
 class Plans : public Steps {};

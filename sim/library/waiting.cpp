@@ -1,11 +1,13 @@
 #include "waiting.hpp"
 
+#include <functional>
 #include <unordered_map>
 
 #include "exchange/doorbell.hpp"
+#include "exchange/host.hpp"
 
-// Takes the place of exchange/doorbell.cpp: ranks are actors of one process, of which one runs at a time, and time is
-// the simulation's.
+// Takes the place of exchange/doorbell.cpp and host.cpp: ranks are actors of one process, of which one runs at a time,
+// and time is the simulation's.
 namespace weir {
 namespace {
 
@@ -25,6 +27,8 @@ Sleepers& neighbours() { return sleepers.at(s4u::this_actor::get_host()); }
 }  // namespace
 
 void sim::prepare_waiting(const s4u::Host* node) { sleepers.try_emplace(node); }
+
+std::uint64_t host_key() noexcept { return std::hash<const s4u::Host*>{}(s4u::this_actor::get_host()); }
 
 double clock_s() noexcept { return s4u::Engine::get_clock(); }
 

@@ -190,6 +190,7 @@ class Calibrator {
 }  // namespace
 
 Result<Calibrated> calibrate(Team& team, const JoinedNodes& nodes, const CalibrateOptions& options) {
+  team.connect();
   std::optional<Calibrator> calibrator;
   const Status ready = attempt(calibrating, [&]() -> Status {
     if (!(options.seconds > 0))
@@ -206,6 +207,7 @@ Result<Calibrated> calibrate(Team& team, const JoinedNodes& nodes, const Calibra
 }
 
 Result<StoredCalibration> load_calibration(Team& team, const JoinedNodes& nodes, const CalibrateOptions& options) {
+  team.connect();
   const CalibrationKey key = CalibrationKey::of(nodes, most_ranks_on_a_node(team), options.storage);
   const std::string path = calibration_path(options.cache, key);
   std::string text;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
-#include <random>
 
 #include "core/errors.hpp"
 #include "core/log.hpp"
@@ -92,8 +91,10 @@ Result<std::shared_ptr<Context::Impl>> Context::Impl::make(MPI_Comm communicator
   const Status resolved = attempt("make a context", [&]() -> Status {
     impl = std::make_shared<Impl>();
     auto settings = ResolvedSettings::resolve(given);
-    if (settings) impl->settings = std::move(*settings);
-    return settings.status();
+    if (!settings) return settings.status();
+    impl->settings = std::move(*settings);
+    impl->team = Team::allocate(communicator);
+    return {};
   });
   // Settings may be wrong on some ranks only, so all hear of it before they do anything together.
   const int mine = static_cast<int>(resolved.code());
@@ -110,12 +111,9 @@ Result<std::shared_ptr<Context::Impl>> Context::Impl::make(MPI_Comm communicator
   options.ranks_per_node = static_cast<int>(impl->settings.number("machine.ranks_per_node"));
   options.spin_s = spin_of(impl->settings);
   options.room = 2 * impl->settings.number("plan.memory") + (std::uint64_t{16} << 20);
-  auto team = Team::create(communicator, options);
-  if (!team) return team.status();
-  impl->team = std::move(*team);
+  if (Status status = impl->team->join(options); !status.ok()) return status;
+  impl->id = impl->team->id();
   if (Status status = impl->prepare(); !status.ok()) return status;
-  impl->id = std::uint64_t{std::random_device{}()} << 32 | std::random_device{}();
-  MPI_Bcast(&impl->id, 1, MPI_UINT64_T, 0, impl->team->communicator());
   if (impl->remote) impl->name_regions();
   const char* explain = std::getenv("WEIR_EXPLAIN");
   impl->explains = explain && *explain && std::string_view{explain} != "0" && impl->team->rank() == 0;

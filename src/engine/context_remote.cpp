@@ -22,6 +22,7 @@ Status Context::Impl::connect_remote() {
 void Context::Impl::name_regions() {
   std::random_device random;
   for (std::uint64_t& key : remote->name.key) key = std::uint64_t{random()} << 32 | random();
+  team->connect();
   MPI_Bcast(remote->name.key, 2, MPI_UINT64_T, 0, team->communicator());
 }
 

@@ -120,6 +120,7 @@ void look_for_servers(Team& team, const RemoteOptions& options, JoinedNodes& nod
 }  // namespace
 
 Result<JoinedNodes> detect_nodes(Team& team, const DetectOptions& options, const RemoteOptions& servers) {
+  team.connect();
   const Leaders leaders{team};
   Writer mine, joined;
   Status status = attempt(action, [&]() -> Status {

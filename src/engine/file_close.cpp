@@ -86,6 +86,7 @@ Status File::Impl::close_together(Outcome outcome, Step::Impl* last) {
       closed = false;  // the others have not closed it: that can still be done together
       return status;
     }
+    if (set_) weir.team->trim();
     confirm();
   }
   for (Arena* arena : arenas) arena->give_back();

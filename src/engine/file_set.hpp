@@ -104,6 +104,9 @@ class FileSet {
   /// Sections with data, in the order in which they were finished.
   [[nodiscard]] std::vector<const Section*> finished() const;
   [[nodiscard]] std::vector<std::byte> own_part() const;
+  /// Every rank's part on rank 0.
+  Status collect_in_node(std::span<const std::byte> mine, Outcome& outcome, std::vector<std::vector<std::byte>>& parts);
+  Status collect_by_messages(std::span<const std::byte> mine, Outcome& outcome, std::vector<std::vector<std::byte>>& parts);
   Status assemble(const std::vector<std::vector<std::byte>>& parts);
 
   Team& team_;

@@ -93,20 +93,42 @@ Status FileSet::assemble(const std::vector<std::vector<std::byte>>& parts) {
 }
 
 Status FileSet::collect(const Outcome& outcome, bool durable) {
-  const bool root = team_.rank() == 0;
   Outcome next = outcome;
-  std::vector<std::byte> mine;
-  std::vector<std::vector<std::byte>> parts;
   const auto attempt = [&](auto&& work) {
     if (next.code == 0) next.fail(weir::attempt("close a file", work), team_.rank());
   };
+  std::vector<std::byte> mine;
+  std::vector<std::vector<std::byte>> parts;
+  attempt([&]() -> Status { return mine = own_part(), Status{}; });
+  const bool one_node = team_.nodes().nodes() == 1;
+  if (Status status = one_node ? collect_in_node(mine, next, parts) : collect_by_messages(mine, next, parts); !status.ok())
+    return status;
+  if (team_.rank() == 0) attempt([&] { return assemble(parts); });
+  return store_ ? distribute(next, durable) : status_of(next);
+}
+
+Status FileSet::collect_in_node(std::span<const std::byte> mine, Outcome& outcome,
+                                std::vector<std::vector<std::byte>>& parts) {
+  auto all = team_.gather(mine, outcome);
+  if (Status status = agreed(team_.result()); !status.ok()) return status;
+  if (!all) return all.status();
+  if (team_.rank() == 0)
+    outcome.fail(attempt("close a file", [&]() -> Status {
+      for (const auto& part : *all) parts.emplace_back(part.begin(), part.end());
+      return {};
+    }), 0);
+  return {};
+}
+
+Status FileSet::collect_by_messages(std::span<const std::byte> mine, Outcome& outcome,
+                                    std::vector<std::vector<std::byte>>& parts) {
+  const bool root = team_.rank() == 0;
+  const auto attempt = [&](auto&& work) {
+    if (outcome.code == 0) outcome.fail(weir::attempt("close a file", work), team_.rank());
+  };
   Writer size;
-  attempt([&]() -> Status {
-    mine = own_part();
-    size.put(std::uint64_t{mine.size()});
-    return {};
-  });
-  auto sizes = team_.gather(size.data(), next);
+  attempt([&]() -> Status { return size.put(std::uint64_t{mine.size()}), Status{}; });
+  auto sizes = team_.gather(size.data(), outcome);
   if (Status status = agreed(team_.result()); !status.ok()) return status;
   if (!sizes) return sizes.status();
   std::vector<MPI_Request> requests;
@@ -116,19 +138,16 @@ Status FileSet::collect(const Outcome& outcome, bool durable) {
       parts.emplace_back(root ? Reader{blob}.get<std::uint64_t>() : 0);
       messages += messages_for(parts.back().size());
     }
+    if (root) parts[0].assign(mine.begin(), mine.end());
     requests.reserve(messages);
     return {};
   });
-  if (Status status = agreed(team_.agree(next)); !status.ok()) return status;
+  if (Status status = agreed(team_.agree(outcome)); !status.ok()) return status;
   for (int rank = 1; root && rank < team_.size(); ++rank)
     receive_bytes(parts[rank].data(), parts[rank].size(), rank, tag_index, team_.communicator(), requests);
   if (!root) send_bytes(mine.data(), mine.size(), 0, tag_index, team_.communicator(), requests);
   MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
-  if (root) {
-    parts[0] = std::move(mine);
-    attempt([&] { return assemble(parts); });
-  }
-  return store_ ? distribute(next, durable) : status_of(next);
+  return {};
 }
 
 Status FileSet::distribute(Outcome& outcome, bool durable) {

@@ -7,8 +7,11 @@
 #include <cstddef>
 #include <cstring>
 #include <new>
+#include <random>
+#include <unordered_map>
 
 #include "core/errors.hpp"
+#include "exchange/host.hpp"
 #include "exchange/team_control.hpp"
 
 namespace weir {
@@ -32,84 +35,92 @@ Team::Place Team::small_place(int slot) noexcept {
   return {control_size + static_cast<std::uint64_t>(slot) * small_announcement, small_announcement};
 }
 
-Result<std::shared_ptr<Team>> Team::create(MPI_Comm communicator, const Options& options) {
+std::shared_ptr<Team> Team::allocate(MPI_Comm communicator) {
   static_assert(sizeof(Control) <= control_size);
   int size = 0;
   MPI_Comm_size(communicator, &size);
+  std::shared_ptr<Team> team{new Team};
+  team->introductions_.resize(static_cast<std::size_t>(size));
+  team->local_of_.resize(static_cast<std::size_t>(size));
+  team->given_ = communicator;
+  return team;
+}
+
+Result<std::shared_ptr<Team>> Team::create(MPI_Comm communicator, const Options& options) {
   std::shared_ptr<Team> team;
-  std::vector<int> places, node_of;
-  std::vector<SharedSegment::Address> addresses;
-  const Status allocated = attempt("make a context", [&]() -> Status {
-    team.reset(new Team);
-    places.resize(2 * static_cast<std::size_t>(size));
-    node_of.resize(static_cast<std::size_t>(size));
-    team->local_of_.resize(static_cast<std::size_t>(size));
-    addresses.resize(static_cast<std::size_t>(size));
-    return {};
-  });
-  // Failures are told by ordinary reductions here: shared memory is what may be missing.
+  const Status allocated = attempt("make a team", [&] { return team = allocate(communicator), Status{}; });
   const int mine = static_cast<int>(allocated.code());
   int worst = 0;
   MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, communicator);
   if (worst != 0) return allocated.ok() ? shortage() : allocated;
-
-  team->make_communicators(communicator, options.ranks_per_node);
-  int place[2] = {0, team->local_rank_};
-  if (team->leader()) MPI_Comm_rank(team->leaders_, &place[0]);
-  MPI_Bcast(place, 1, MPI_INT, 0, team->node_communicator_);
-  MPI_Allgather(place, 2, MPI_INT, places.data(), 2, MPI_INT, team->communicator_);
-  for (int rank = 0; rank < size; ++rank) {
-    node_of[rank] = places[2 * rank];
-    team->local_of_[rank] = places[2 * rank + 1];
-  }
-  team->spin_s_ = options.spin_s >= 0 ? options.spin_s : default_spin_s;
-
-  for (int slot = 0; slot < first_free_segment; ++slot)
-    team->places_[slot] = small_place(slot);
-  team->room_used_ = control_size + first_free_segment * small_announcement;
-  auto own = SharedSegment::create(team->room_used_ + options.room, team->room_used_);
-  SharedSegment::Address address = own ? own->address() : SharedSegment::Address{};
-  MPI_Allgather(&address, sizeof address, MPI_BYTE, addresses.data(), sizeof address, MPI_BYTE,
-                team->node_communicator_);
-  Outcome outcome, sum;
-  outcome.fail(own.status(), team->rank_);
-  outcome.fail(attempt("make a context", [&] {
-    team->nodes_ = NodeMap::of(std::move(node_of));
-    return own ? team->map_node(*own, addresses) : Status{};
-  }), team->rank_);
-  MPI_Allreduce(&outcome, &sum, 1, team->outcome_type_, team->combine_, team->communicator_);
-  if (sum.code != 0) return status_of(sum);
+  if (Status status = team->join(options); !status.ok()) return status;
   return team;
 }
 
-void Team::make_communicators(MPI_Comm communicator, int ranks_per_node) {
-  MPI_Comm_dup(communicator, &communicator_);
-  MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
-  MPI_Comm_rank(communicator_, &rank_);
-  MPI_Comm_split_type(communicator_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node_communicator_);
-  if (ranks_per_node > 0) {
-    int place = 0;
-    MPI_Comm_rank(node_communicator_, &place);
-    MPI_Comm smaller = MPI_COMM_NULL;
-    MPI_Comm_split(node_communicator_, place / ranks_per_node, place, &smaller);
-    MPI_Comm_free(&node_communicator_);
-    node_communicator_ = smaller;
-  }
-  MPI_Comm_rank(node_communicator_, &local_rank_);
-  MPI_Comm_split(communicator_, local_rank_ == 0 ? 0 : MPI_UNDEFINED, rank_, &leaders_);
+Status Team::join(const Options& options) {
+  MPI_Comm_rank(given_, &rank_);
+  spin_s_ = options.spin_s >= 0 ? options.spin_s : default_spin_s;
+  for (int slot = 0; slot < first_free_segment; ++slot) places_[slot] = small_place(slot);
+  room_used_ = control_size + first_free_segment * small_announcement;
+  auto own = SharedSegment::create(room_used_ + options.room, room_used_);
+  Introduction mine{host_key(), 0, own ? own->address() : SharedSegment::Address{}};
+  if (rank_ == 0) mine.id = std::uint64_t{std::random_device{}()} << 32 | std::random_device{}();
+  MPI_Allgather(&mine, sizeof mine, MPI_BYTE, introductions_.data(), sizeof mine, MPI_BYTE, given_);
+  id_ = introductions_.front().id;
+  Outcome outcome, sum;
+  outcome.fail(own.status(), rank_);
+  outcome.fail(attempt("make a context", [&] {
+    find_nodes(options.ranks_per_node);
+    return own ? map_node(*own) : Status{};
+  }), rank_);
+  introductions_ = {};
+  // Failures are told by an ordinary reduction here: shared memory is what may be missing.
   MPI_Type_contiguous(sizeof(Outcome), MPI_BYTE, &outcome_type_);
   MPI_Type_commit(&outcome_type_);
   MPI_Op_create(combine_outcomes, 1, &combine_);
+  MPI_Allreduce(&outcome, &sum, 1, outcome_type_, combine_, given_);
+  if (sum.code != 0) return status_of(sum);
+  if (nodes_.nodes() == 1) return {};
+  connect();
+  MPI_Comm_split(communicator_, leader() ? 0 : MPI_UNDEFINED, rank_, &leaders_);
+  return {};
 }
 
-Status Team::map_node(SharedSegment& own, std::span<const SharedSegment::Address> addresses) {
-  peers_.resize(nodes_.ranks_on[node()].size());
+void Team::connect() {
+  if (communicator_ != MPI_COMM_NULL) return;
+  MPI_Comm_dup(given_, &communicator_);
+  MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
+}
+
+void Team::find_nodes(int ranks_per_node) {
+  struct Host {
+    int ranks = 0;
+    int node = 0;  // the last that has some of them
+  };
+  std::unordered_map<std::uint64_t, Host> hosts;
+  std::vector<int> node_of(introductions_.size());
+  int nodes = 0;
+  for (std::size_t rank = 0; rank < introductions_.size(); ++rank) {
+    Host& host = hosts[introductions_[rank].host];
+    const int place = host.ranks++;
+    local_of_[rank] = ranks_per_node > 0 ? place % ranks_per_node : place;
+    if (local_of_[rank] == 0) host.node = nodes++;
+    node_of[rank] = host.node;
+  }
+  local_rank_ = local_of_[static_cast<std::size_t>(rank_)];
+  nodes_ = NodeMap::of(std::move(node_of));
+}
+
+Status Team::map_node(SharedSegment& own) {
+  const auto& ranks = nodes_.ranks_on[node()];
+  peers_.resize(ranks.size());
   for (int i = 0; i < local_size(); ++i) {
     if (i == local_rank_) {
       peers_[i].control = std::move(own);
       continue;
     }
-    auto other = addresses[i].descriptor >= 0 ? SharedSegment::map(addresses[i]) : Result<SharedSegment>{shortage()};
+    const SharedSegment::Address& address = introductions_[static_cast<std::size_t>(ranks[i])].address;
+    auto other = address.descriptor >= 0 ? SharedSegment::map(address) : Result<SharedSegment>{shortage()};
     if (!other) return other.status();
     peers_[i].control = std::move(*other);
   }
@@ -125,7 +136,7 @@ Team::~Team() {
   if (finalized) return;
   if (combine_ != MPI_OP_NULL) MPI_Op_free(&combine_);
   if (outcome_type_ != MPI_DATATYPE_NULL) MPI_Type_free(&outcome_type_);
-  for (MPI_Comm* c : {&leaders_, &node_communicator_, &communicator_})
+  for (MPI_Comm* c : {&leaders_, &communicator_})
     if (*c != MPI_COMM_NULL) MPI_Comm_free(c);
 }
 

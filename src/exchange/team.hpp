@@ -32,6 +32,12 @@ class Team {
   };
   /// Collective.
   static Result<std::shared_ptr<Team>> create(MPI_Comm communicator, const Options& options);
+  /// The same in two parts: first every rank by itself, then, when it worked for all, together.
+  static std::shared_ptr<Team> allocate(MPI_Comm communicator);
+  Status join(const Options& options);
+  /// For `communicator` on one node, where otherwise no message is sent. Collective, and only while the communicator that
+  /// the team was made of is there.
+  void connect();
   ~Team();
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
@@ -43,6 +49,8 @@ class Team {
   [[nodiscard]] bool leader() const noexcept { return local_rank_ == 0; }
   [[nodiscard]] int local_rank_of(int rank) const noexcept { return local_of_[rank]; }
   [[nodiscard]] MPI_Comm communicator() const noexcept { return communicator_; }
+  /// A number that no other team has.
+  [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
 
   // --- the order of collective calls ---
   /// Notes which collective call this rank begins, so that those who wait too long for it can tell.
@@ -157,9 +165,9 @@ class Team {
   };
 
   Team() = default;
-  void make_communicators(MPI_Comm communicator, int ranks_per_node);
+  void find_nodes(int ranks_per_node);
   /// Takes this rank's memory, shown to its node, and maps that of the others. When it fails `own` stays until they know.
-  Status map_node(SharedSegment& own, std::span<const SharedSegment::Address> addresses);
+  Status map_node(SharedSegment& own);
   Control& control(int local_rank) noexcept;
   /// Where announcements go that are not large.
   static Place small_place(int slot) noexcept;
@@ -174,8 +182,16 @@ class Team {
   /// What to bring to a second agreement about the same, so that bytes are not counted twice.
   [[nodiscard]] Outcome all_but_first(const Outcome& all) const noexcept;
 
+  struct Introduction {  // of a rank to the others
+    std::uint64_t host = 0;
+    std::uint64_t id = 0;  // the team's, from rank 0
+    SharedSegment::Address address;
+  };
+
+  std::vector<Introduction> introductions_;
+  std::uint64_t id_ = 0;
+  MPI_Comm given_ = MPI_COMM_NULL;
   MPI_Comm communicator_ = MPI_COMM_NULL;
-  MPI_Comm node_communicator_ = MPI_COMM_NULL;
   MPI_Comm leaders_ = MPI_COMM_NULL;  // the first ranks of all nodes
   MPI_Op combine_ = MPI_OP_NULL;
   MPI_Datatype outcome_type_ = MPI_DATATYPE_NULL;

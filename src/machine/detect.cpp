@@ -183,6 +183,11 @@ Result<NodeFacts> detect_node(const DetectOptions& options) {
     else facts.warnings.push_back(bank.status().message());
   }
   facts.switches = scheduler_switches([](const char* variable) { return std::getenv(variable); });
+  for (const std::string& path : options.cray_names) {
+    std::ifstream file{path};
+    std::string name;
+    if (facts.switches.empty() && std::getline(file, name)) facts.switches = cray_switches(name);
+  }
   return facts;
 }
 

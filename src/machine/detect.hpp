@@ -15,6 +15,8 @@ struct DetectOptions {
   std::string hardware = {};
   std::string storage_path = ".";
   std::vector<std::string> node_directories = {};
+  /// Where a Cray says what it calls this node.
+  std::vector<std::string> cray_names = {"/proc/cray_xt/cname", "/etc/cray/xname"};
 };
 
 /// What this node has: every figure comes from the system, or is unknown. An error only when there is no hardware to

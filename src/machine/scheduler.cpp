@@ -1,6 +1,9 @@
 #include "machine/scheduler.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <string_view>
 
@@ -45,6 +48,18 @@ std::vector<std::string> scheduler_switches(const Lookup& environment) {
     if (dot > 0) names.emplace_back(rest.substr(0, dot));
     rest.remove_prefix(dot + 1);
   }
+  return {};
+}
+
+std::vector<std::string> cray_switches(std::string_view name) {
+  while (!name.empty() && (name.back() == '\n' || name.back() == ' ')) name.remove_suffix(1);
+  const std::string text{name};
+  int cabinet = 0, row = 0, chassis = 0, slot = 0, controller = 0, node = 0, end = 0;
+  const auto whole = [&](int fields, int found) { return found == fields && end == static_cast<int>(text.size()); };
+  if (whole(5, std::sscanf(text.c_str(), "c%6d-%6dc%6ds%6dn%6d%n", &cabinet, &row, &chassis, &slot, &node, &end)))
+    return {fmt::format("g{}-{}", cabinet / 2, row), fmt::format("c{}-{}c{}", cabinet, row, chassis), fmt::format("s{}", slot)};
+  if (whole(5, std::sscanf(text.c_str(), "x%6dc%6ds%6db%6dn%6d%n", &cabinet, &chassis, &slot, &controller, &node, &end)))
+    return {fmt::format("x{}", cabinet), fmt::format("c{}", chassis), fmt::format("s{}", slot)};
   return {};
 }
 

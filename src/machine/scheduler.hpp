@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "machine/topology.hpp"
@@ -13,6 +14,10 @@ using Lookup = std::function<const char*(const char* variable)>;
 /// The switches between this node and the top of the network as the scheduler tells them, top first; none when it does
 /// not. Slurm does with its topology/tree and topology/block plugins; PBS and Flux have no such variables.
 std::vector<std::string> scheduler_switches(const Lookup& environment);
+
+/// The same from the name by which a Cray calls a node, whatever schedules it: of an XC c3-0c1s7n2 (group of two
+/// cabinets, chassis, blade), of an EX x1000c3s5b0n1 (cabinet, chassis, slot). None when it is no such name.
+std::vector<std::string> cray_switches(std::string_view name);
 
 /// The parents of nodes, then of the switches above them, as `TreeTopology` wants them; a switch is told from others of
 /// its name by those above it. Switches above the lowest one that has all nodes below it are left out. Empty when some

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "machine/local_device.hpp"
 
@@ -79,6 +80,15 @@ TEST(Detect, understands_a_synthetic_description) {
 TEST(Detect, tells_equal_hardware_from_other_hardware) {
   EXPECT_EQ(detected(stored("two_sockets.xml")).shape, detected(stored("two_sockets.xml")).shape);
   EXPECT_NE(detected(stored("two_sockets.xml")).shape, detected(stored("knl_flat.xml")).shape);
+}
+
+TEST(Detect, finds_the_place_of_a_cray_node) {
+  const std::string path = ::testing::TempDir() + "xname";
+  std::ofstream{path} << "x1000c3s5b0n1\n";
+  auto facts = detect_node({.cray_names = {"/does/not/exist", path}});
+  ASSERT_TRUE(facts) << facts.status().message();
+  EXPECT_EQ(facts->switches, (std::vector<std::string>{"x1000", "c3", "s5"}));
+  std::remove(path.c_str());
 }
 
 TEST(Detect, refuses_hardware_that_cannot_be_read) {

@@ -43,6 +43,19 @@ TEST(Scheduler, tells_nothing_where_its_words_make_no_sense) {
   EXPECT_TRUE(switches_of({{"SLURM_TOPOLOGY_ADDR", "a.b"}, {"SLURM_TOPOLOGY_ADDR_PATTERN", ""}}).empty());
 }
 
+TEST(Scheduler, names_of_cray_nodes_tell_where_they_are) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(cray_switches("c3-0c1s7n2\n"), (Names{"g1-0", "c3-0c1", "s7"}));
+  EXPECT_EQ(cray_switches("x1000c3s5b0n1"), (Names{"x1000", "c3", "s5"}));
+  for (const char* other : {"", "tux1", "c3-0c1s7", "c3-0c1s7n2x", "x1000c3s5", "c-0c1s7n2", "x1000c3s5b0n1.local"})
+    EXPECT_TRUE(cray_switches(other).empty()) << other;
+  // Cabinets 2 and 3 are one group: blades of one chassis, chassis of one group, groups.
+  const auto topology = topology_of(4, joined_parents({cray_switches("c2-0c0s0n0"), cray_switches("c2-0c0s0n1"),
+                                                       cray_switches("c3-0c0s0n0"), cray_switches("c4-0c0s0n0")}), {});
+  EXPECT_LT(topology->hops(0, 1), topology->hops(0, 2));
+  EXPECT_LT(topology->hops(0, 2), topology->hops(0, 3));
+}
+
 TEST(Scheduler, nodes_below_one_leaf_are_nearer) {
   const auto parents = joined_parents({{"top", "a"}, {"top", "b"}, {"top", "a"}});
   EXPECT_EQ(parents, (std::vector<int>{4, 5, 4, -1, 3, 3}));

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "background.hpp"
+#include "policy.hpp"
 #include "real.hpp"
 #include "transfer.hpp"
 
@@ -156,7 +157,7 @@ int nonblocking(MPI_File& handle, const MPI_Offset* at, Access access, MPI_Reque
 /// The new view of a file. Collective.
 template <class Passing>
 int set_view(MPI_File& handle, MPI_Offset displacement, MPI_Datatype element, MPI_Datatype type,
-             const char* representation, Passing&& passing) {
+             const char* representation, MPI_Info info, Passing&& passing) {
   OpenFile* const file = find(handle);
   if (!file) return passing();
   const bool can_be = is_native_view(displacement, element, type, representation);
@@ -168,6 +169,7 @@ int set_view(MPI_File& handle, MPI_Offset displacement, MPI_Datatype element, MP
   const bool defer = can_be && file->refusal.empty() && file->defers_views && !file->atomic;
   if (!defer)
     if (const int code = by_library(*file, handle, Pointer::none, passing); code != MPI_SUCCESS) return code;
+  add_hints(info, file->hints);
   file->view.set(displacement, element, type, representation);
   if (!defer) file->view.told();
   file->position = 0;
@@ -244,18 +246,32 @@ int done_together(MPI_File& handle, bool can_be, Deed&& deed, Passing&& passing)
   return status.ok() ? MPI_SUCCESS : file->fail(status);
 }
 
+/// Tells the MPI library, where it has the file open, and Weir of hints. Collective.
+Status set_hints(OpenFile& file, MPI_Info info);
+
+/// New hints, besides those of before. Collective.
+template <class Passing>
+int set_info(MPI_File& handle, MPI_Info info, Passing&& passing) {
+  OpenFile* const file = find(handle);
+  if (!file) return passing();
+  add_hints(info, file->hints);
+  file->view.hint_alone(info);
+  return done_together(handle, true, [&](OpenFile& known) { return set_hints(known, info); }, passing);
+}
+
 int size_of(OpenFile& file, MPI_Offset* size);
-int group_of(OpenFile& file, MPI_Group* group);
 int hints_of(OpenFile& file, MPI_Info* info);
+template <class Passing>
+int get_info(MPI_File handle, MPI_Info* info, Passing&& passing) {
+  OpenFile* const file = find(handle);
+  return file && info ? hints_of(*file, info) : passing();
+}
+int group_of(OpenFile& file, MPI_Group* group);
 /// Collective.
 Status set_size(OpenFile& file, MPI_Offset size);
 Status sync(OpenFile& file);
-Status set_hints(OpenFile& file, MPI_Info info);
 
 /// After MPI_File_sync: this node sees what others wrote, also on a file system whose nodes cache pages for themselves.
 int synchronised(int code, MPI_File handle);
-
-/// Adds to what the MPI library says about hints.
-int inform(int code, MPI_File handle, MPI_Info* info);
 
 }  // namespace weir::interpose

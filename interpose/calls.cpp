@@ -33,17 +33,14 @@ CALL(open, (MPI_Comm communicator, const char* path, int mode, MPI_Info info, MP
 CALL(close, (MPI_File * file), (file), close(file))
 CALL(set_view,
      (MPI_File file, MPI_Offset at, MPI_Datatype element, MPI_Datatype type, const char* representation, MPI_Info info),
-     (file, at, element, type, representation, info), set_view(file, at, element, type, representation, passing))
+     (file, at, element, type, representation, info), set_view(file, at, element, type, representation, info, passing))
 CALL(get_view, (MPI_File file, MPI_Offset* at, MPI_Datatype* element, MPI_Datatype* type, char* representation),
      (file, at, element, type, representation), get_view(file, at, element, type, representation, passing))
 CALL(set_atomicity, (MPI_File file, int on), (file, on), set_atomicity(file, on, passing))
 CALL(get_info, (MPI_File file, MPI_Info* info), (file, info),
-     known(
-         file, info, [&](OpenFile& known) { return hints_of(known, info); },
-         [&] { return inform(passing(), file, info); }))
+     get_info(file, info, passing))
 CALL(set_info, (MPI_File file, MPI_Info info), (file, info),
-     done_together(
-         file, true, [&](OpenFile& known) { return set_hints(known, info); }, passing))
+     set_info(file, info, passing))
 CALL(get_size, (MPI_File file, MPI_Offset* size), (file, size),
      known(
          file, size, [&](OpenFile& known) { return size_of(known, size); }, passing))

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -45,6 +46,11 @@ std::string plain_name(const char* path) {
   return std::filesystem::absolute(name, ignored).string();
 }
 
+dev_t device_of(int descriptor) noexcept {
+  struct stat found {};
+  return ::fstat(descriptor, &found) == 0 ? found.st_dev : 0;
+}
+
 std::uint64_t circumstances_of(const Settings& settings, dev_t device) {
   std::uint64_t hash = XXH3_64bits(&device, sizeof device);
   for (const auto& [key, value] : settings) {
@@ -79,6 +85,10 @@ OpenFile* find(MPI_File handle) noexcept {
 
 namespace {
 
+void free_hints(OpenFile& file) noexcept {
+  if (file.hints != MPI_INFO_NULL) PMPI_Info_free(&file.hints);
+}
+
 int kept(std::unique_ptr<OpenFile> file) {
   const std::lock_guard lock{guard};
   files[file->handle] = std::move(file);
@@ -95,7 +105,8 @@ bool can_wait(int mode, MPI_Info info, const Policy& policy) {
 }
 
 /// A descriptor for a plain file, or a negative number: then the MPI library is to say what is wrong.
-int open_plain(const std::string& path, int mode, struct stat& found) noexcept {
+int open_plain(const std::string& path, int mode) noexcept {
+  struct stat found {};
   if (::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) return -1;
   int flags = O_CLOEXEC | (mode & MPI_MODE_RDWR ? O_RDWR : mode & MPI_MODE_WRONLY ? O_WRONLY : O_RDONLY);
   if (mode & MPI_MODE_CREATE) flags |= O_CREAT;
@@ -123,6 +134,7 @@ int opened(int code, std::unique_ptr<OpenFile> file, const Policy& policy, MPI_F
   PMPI_Allreduce(MPI_IN_PLACE, &flags, 1, MPI_UINT64_T, MPI_BOR, file->company->communicator);
   if (flags & flag_failed) {  // the MPI library may have told only some ranks
     file->company->taken = false;
+    free_hints(*file);
     return code != MPI_SUCCESS ? code : MPI_ERR_IO;
   }
   file->defers_views = (flags & flag_shared_pointers) == 0;
@@ -146,10 +158,10 @@ int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_F
   auto file = std::make_unique<OpenFile>();
   file->path = plain_name(path);
   file->mode = mode;
+  add_hints(info, file->hints);
   const Policy policy = Policy::of(file->path, info);
   file->settings = policy.settings;
-  struct stat found {};
-  if (can_wait(mode, info, policy)) file->descriptor = open_plain(file->path, mode, found);
+  if (can_wait(mode, info, policy)) file->descriptor = open_plain(file->path, mode);
   if (file->waits()) file->handle = take_handle();
   // No bit of the mode is both set and not set somewhere.
   std::uint64_t flags = static_cast<std::uint64_t>(mode & 0xffff) << 16 | static_cast<std::uint64_t>(~mode & 0xffff)
@@ -166,8 +178,7 @@ int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_F
   }
   *handle = file->handle;
   if (flags & flag_background) (void)file->company->weir();  // there is no meeting when such an access begins
-  file->circumstances = circumstances_of(policy.settings, found.st_dev);
-  if (info != MPI_INFO_NULL) PMPI_Info_dup(info, &file->hints);
+  file->circumstances = circumstances_of(policy.settings, device_of(file->descriptor));
   file->defers_views = true;
   file->may_go_alone = file->goes_alone = (flags & flag_not_alone) == 0;
   file->view.wait();
@@ -205,12 +216,12 @@ int OpenFile::open_library() {
       return code;
     PMPI_File_set_errhandler(library, MPI_ERRORS_RETURN);
   }
-  return view.tell_all(library);
+  return view.tell_all(library, hints);
 }
 
 int OpenFile::alone(MPI_File& result) {
   result = view.pending() ? view.ready_alone() : library;
-  return result == MPI_FILE_NULL ? view.open_alone(name_now(), mode, result) : MPI_SUCCESS;
+  return result == MPI_FILE_NULL ? view.open_alone(name_now(), mode, hints, result) : MPI_SUCCESS;
 }
 
 std::string OpenFile::name_now() const {
@@ -224,7 +235,24 @@ std::string OpenFile::name_now() const {
 void OpenFile::forget() noexcept {
   if (waits()) ::close(std::exchange(descriptor, -1));
   if (handle != MPI_FILE_NULL) give_back(std::exchange(handle, MPI_FILE_NULL));
-  if (hints != MPI_INFO_NULL) PMPI_Info_free(&hints);
+}
+
+Status OpenFile::take(const Policy& policy) {
+  if (!refusal.empty()) return {};
+  const std::uint64_t wanted = circumstances_of(policy.settings, device_of(descriptor));
+  std::array<std::uint64_t, 3> any{wanted, ~wanted, policy.refusal.empty() ? 0 : flag_refused};
+  if (!policy.ranks_may_go_alone) any[2] |= flag_not_alone;
+  PMPI_Allreduce(MPI_IN_PLACE, any.data(), 3, MPI_UINT64_T, MPI_BOR, company->communicator);
+  if (any[2] & flag_refused) {
+    refuse(policy.refusal.empty() ? "refused on another rank" : policy.refusal);
+    return {};
+  }
+  const bool same = (any[0] & any[1]) == 0;  // no bit is both set and not set somewhere
+  if (!same || wanted == circumstances) return {};
+  settings = policy.settings;
+  circumstances = wanted;
+  may_go_alone = goes_alone = (any[2] & flag_not_alone) == 0;
+  return close();
 }
 
 void OpenFile::refuse(std::string reason) {
@@ -277,6 +305,7 @@ int close(MPI_File* handle) {
   int code = file->library == MPI_FILE_NULL ? MPI_SUCCESS : pass(real().close, &file->library);
   if (own && code != MPI_SUCCESS) file->fail(code);
   if (own) file->forget();
+  free_hints(*file);
   *handle = MPI_FILE_NULL;
   file->company->taken = false;
   return code != MPI_SUCCESS ? code : told;

@@ -16,6 +16,7 @@
 
 namespace weir::interpose {
 
+struct Policy;
 class Transfer;
 
 enum class Way : std::uint8_t { read, write };
@@ -26,7 +27,7 @@ struct OpenFile {
   MPI_File handle = MPI_FILE_NULL;   ///< what the program has
   MPI_File library = MPI_FILE_NULL;  ///< the MPI library's, when that has it open: then it may be the same
   int descriptor = -1;               ///< this rank's own, unless the MPI library has opened the file for the program
-  MPI_Info hints = MPI_INFO_NULL;    ///< that the program gave, where there is a descriptor
+  MPI_Info hints = MPI_INFO_NULL;    ///< that the program gave
   std::string path;                  ///< absolute
   std::string refusal;               ///< why nothing is taken over; empty when collective accesses are
   int mode = 0;
@@ -62,6 +63,8 @@ struct OpenFile {
   void settle() const {
     if (background.valid()) background.wait();
   }
+  /// Settings and hints that have changed. Collective.
+  Status take(const Policy& policy);
   /// All is left to the MPI library from now on. Collective.
   void refuse(std::string reason);
   /// Gives back what was taken instead of opening it in the MPI library.

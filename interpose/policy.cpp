@@ -95,6 +95,17 @@ bool places_file(MPI_Info info) {
   return std::ranges::any_of(placing_hints, [&](const char* name) { return !hint(info, name).empty(); });
 }
 
+void add_hints(MPI_Info more, MPI_Info& hints, Hints which) {
+  int keys = 0;
+  if (more != MPI_INFO_NULL) PMPI_Info_get_nkeys(more, &keys);
+  if (keys > 0 && hints == MPI_INFO_NULL) PMPI_Info_create(&hints);
+  for (int i = 0; i < keys; ++i) {
+    char key[MPI_MAX_INFO_KEY + 1] = {};
+    PMPI_Info_get_nthkey(more, i, key);
+    if (which == Hints::all || hint(hints, key).empty()) PMPI_Info_set(hints, key, hint(more, key).c_str());
+  }
+}
+
 void report_hints(const Settings& settings, const std::string& refusal, MPI_Info info) {
   PMPI_Info_set(info, "weir", refusal.empty() ? "collective" : refusal.c_str());
   for (const Hint& known : hints)

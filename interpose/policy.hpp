@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <string>
 #include <weir/settings.hpp>
 #include <weir/status.hpp>
@@ -22,6 +23,10 @@ struct Policy {
 
 /// Whether hints say where in a file system the file is to lie, which only the MPI library knows how to do.
 bool places_file(MPI_Info info);
+
+/// Adds hints to others: also over those of the same names, or only others.
+enum class Hints : std::uint8_t { all, missing };
+void add_hints(MPI_Info more, MPI_Info& hints, Hints which = Hints::all);
 
 /// Adds to a file's hints what became of them.
 void report_hints(const Settings& settings, const std::string& refusal, MPI_Info info);

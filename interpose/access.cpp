@@ -43,6 +43,8 @@ int synchronised(int code, MPI_File handle) {
 }
 
 int size_of(OpenFile& file, MPI_Offset* size) {
+  if (file.form == Form::new_set && file.writer) return file.fail(not_in_a_set(file, "it is being written"));
+  if (file.form == Form::set) return *size = static_cast<MPI_Offset>(file.set_bytes), MPI_SUCCESS;
   struct stat now {};
   if (::fstat(file.descriptor, &now) != 0) return file.fail(storage_problem(errno, "find the size of", file.path));
   *size = now.st_size;
@@ -61,6 +63,7 @@ int hints_of(OpenFile& file, MPI_Info* info) {
 }
 
 Status set_size(OpenFile& file, MPI_Offset size) {
+  if (file.form != Form::file) return set_size_of_set(file, size);
   return file.company->when_all_are_here([&]() -> Status {
     if (file.mode & MPI_MODE_RDONLY) return storage_problem(EROFS, "change the size of", file.path);
     return ::ftruncate(file.descriptor, size) == 0 ? Status{} : storage_problem(errno, "change the size of", file.path);
@@ -68,6 +71,7 @@ Status set_size(OpenFile& file, MPI_Offset size) {
 }
 
 Status sync(OpenFile& file) {
+  if (file.form != Form::file) return file.writer ? file.writer->sync() : Status{};
   const auto mine = [&] {
     return ::fsync(file.descriptor) == 0 ? Status{} : storage_problem(errno, "sync", file.path);
   };

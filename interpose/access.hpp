@@ -5,6 +5,7 @@
 #include "background.hpp"
 #include "policy.hpp"
 #include "real.hpp"
+#include "set_file.hpp"
 #include "transfer.hpp"
 
 /// What the entry points do. `passing` calls the MPI library with the arguments of the program; where a handle is taken
@@ -25,7 +26,8 @@ enum class Pointer { none, individual };
 
 /// What the MPI library does with all ranks, through a handle of its own. Collective.
 template <class Passing>
-int by_library(OpenFile& file, MPI_File& handle, Pointer pointer, Passing&& passing) {
+int by_library(OpenFile& file, MPI_File& handle, Pointer pointer, Passing&& passing, const char* reason = nullptr) {
+  if (file.form != Form::file) return file.fail(not_in_a_set(file, reason));
   file.settle();
   int code = file.open_library();
   if (code == MPI_SUCCESS) {
@@ -48,6 +50,7 @@ template <class Passing>
 int alone(MPI_File& handle, const char* call, Pointer pointer, const char* reason, Passing&& passing) {
   OpenFile* const file = find(handle);
   if (!file) return passing();
+  if (file->form != Form::file) return file->fail(not_in_a_set(*file, nullptr));
   file->tally.passed(call, file->refusal.empty() ? reason : file->refusal.c_str());
   if (const int code = file->alone(handle); code != MPI_SUCCESS) return file->fail(code);
   const int code = pointer == Pointer::individual ? at_pointer(*file, handle, passing) : passing();
@@ -58,6 +61,7 @@ int alone(MPI_File& handle, const char* call, Pointer pointer, const char* reaso
 template <class Passing>
 int alone(MPI_File& handle, const MPI_Offset* at, Access access, MPI_Status* status, Passing&& passing) {
   OpenFile* const file = find(handle);
+  if (file && file->form != Form::file) return alone_in_set(*file, at, access, status);
   if (file && file->waits() && file->view.pieces().tile().dense() && !file->why_pass(access.way)) {
     access.position = at ? *at : file->position;
     Transfer transfer{*file, access};
@@ -66,6 +70,14 @@ int alone(MPI_File& handle, const MPI_Offset* at, Access access, MPI_Status* sta
       return *code;
     }
   }
+  return alone(handle, access.call, at ? Pointer::none : Pointer::individual, "independent", passing);
+}
+
+/// A non-blocking one.
+template <class Passing>
+int begin_alone(MPI_File& handle, const MPI_Offset* at, Access access, MPI_Request* request, Passing&& passing) {
+  OpenFile* const file = find(handle);
+  if (file && file->form != Form::file) return begin_alone_in_set(*file, at, access, request);
   return alone(handle, access.call, at ? Pointer::none : Pointer::individual, "independent", passing);
 }
 
@@ -104,7 +116,7 @@ int collective(MPI_File& handle, const MPI_Offset* at, Access access, Carry&& ca
   file->settle();
   const auto pass_on = [&] {
     file->tally.passed(access.call, file->why_pass(access.way));
-    return by_library(*file, handle, at ? Pointer::none : Pointer::individual, passing);
+    return by_library(*file, handle, at ? Pointer::none : Pointer::individual, passing, file->why_pass(access.way));
   };
   if (file->why_pass(access.way)) return pass_on();
   access.position = at ? *at : file->position;
@@ -143,8 +155,9 @@ int nonblocking(MPI_File& handle, const MPI_Offset* at, Access access, MPI_Reque
   if (!file) return passing();
   if (file->why_pass(access.way)) {
     file->tally.passed(access.call, file->why_pass(access.way));
-    return by_library(*file, handle, at ? Pointer::none : Pointer::individual, passing);
+    return by_library(*file, handle, at ? Pointer::none : Pointer::individual, passing, file->why_pass(access.way));
   }
+  if (file->form != Form::file) return begin_in_set(*file, at, access, request);
   if (!file->can_go_on_beside()) return alone_call();
   access.position = at ? *at : file->position;
   auto transfer = std::make_unique<Transfer>(*file, access);
@@ -172,6 +185,7 @@ int set_view(MPI_File& handle, MPI_Offset displacement, MPI_Datatype element, MP
   add_hints(info, file->hints);
   file->view.set(displacement, element, type, representation);
   if (!defer) file->view.told();
+  file->own_reader_sees = false;
   file->position = 0;
   return MPI_SUCCESS;
 }
@@ -219,6 +233,7 @@ template <class Passing>
 int set_atomicity(MPI_File& handle, int on, Passing&& passing) {
   OpenFile* const file = find(handle);
   if (!file) return passing();
+  if (!on && file->form != Form::file) return MPI_SUCCESS;
   const int code = by_library(*file, handle, Pointer::none, passing);
   if (code == MPI_SUCCESS) file->atomic = on != 0;
   return code;

@@ -30,6 +30,11 @@ extern "C" {
 
 CALL(open, (MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_File* file),
      (communicator, path, mode, info, file), open(communicator, path, mode, info, file, passing))
+SHOWN int PMPI_File_delete(const char* path, MPI_Info info) {
+  if (path) remove_sub_files(path);
+  return pass(real().remove, path, info);
+}
+SHOWN int MPI_File_delete(const char* path, MPI_Info info) __attribute__((alias("PMPI_File_delete")));
 CALL(close, (MPI_File * file), (file), close(file))
 CALL(set_view,
      (MPI_File file, MPI_Offset at, MPI_Datatype element, MPI_Datatype type, const char* representation, MPI_Info info),

@@ -21,6 +21,7 @@
 #include "policy.hpp"
 #include "program.hpp"
 #include "real.hpp"
+#include "set_file.hpp"
 #include "storage/storage_problem.hpp"
 #include "transfer.hpp"
 
@@ -34,7 +35,7 @@ std::atomic<std::uint64_t> changes{0};  // of the files that are open
 
 // What ranks tell one another when they open a file.
 constexpr std::uint64_t flag_failed = 1, flag_not_plain = 2, flag_refused = 4, flag_shared_pointers = 8,
-                        flag_at_once = 16, flag_not_alone = 32, flag_background = 64;
+                        flag_at_once = 16, flag_not_alone = 32, flag_background = 64, flag_set = 128, flag_no_new_set = 256;
 
 /// MPI libraries let a name begin with that of a file system: "ufs:data".
 std::string plain_name(const char* path) {
@@ -150,6 +151,29 @@ int opened(int code, std::unique_ptr<OpenFile> file, const Policy& policy, MPI_F
   return kept(std::move(file));
 }
 
+/// What this rank knows about whether the file is, or is to become, a set.
+std::uint64_t set_flags(MPI_Comm communicator, const OpenFile& file, const Policy& policy) {
+  struct stat found {};
+  int rank = 0;
+  PMPI_Comm_rank(communicator, &rank);
+  const bool empty = file.waits() && ::fstat(file.descriptor, &found) == 0 && found.st_size == 0;
+  const bool made_here = (file.mode & MPI_MODE_CREATE) && (file.mode & MPI_MODE_EXCL);
+  std::uint64_t flags = 0;
+  if (!empty || !policy.sub_files || (file.mode & MPI_MODE_RDONLY)) flags |= flag_no_new_set;
+  if (rank == 0 && !empty && !made_here && policy.refusal.empty() && is_set(file.path)) flags |= flag_set;
+  return flags;
+}
+
+/// A file that cannot be opened after all.
+int give_up(OpenFile& file, const Status& status) {
+  file.forget();
+  file.company->taken = false;
+  free_hints(file);
+  const int code = error_code(status);
+  PMPI_File_call_errhandler(MPI_FILE_NULL, code);
+  return code;
+}
+
 }  // namespace
 
 int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_File* handle,
@@ -169,8 +193,16 @@ int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_F
   if (file->handle == MPI_FILE_NULL) flags |= flag_at_once;
   if (!policy.ranks_may_go_alone) flags |= flag_not_alone;
   if (uses_background()) flags |= flag_background;
+  flags |= set_flags(communicator, *file, policy);
   file->company = Company::take(communicator, flags);
   const bool same_mode = (flags >> 16 & flags >> 32 & 0xffff) == 0;
+  if (flags & flag_set) {
+    file->form = Form::set;
+    const Status status = flags & flag_at_once ? not_in_a_set(*file, "the MPI library has to open it") : measure_set(*file);
+    if (!status.ok()) return give_up(*file, status);
+  } else if (!(flags & flag_no_new_set)) {
+    file->form = Form::new_set;
+  }
   if ((flags & flag_at_once) || !same_mode) {
     file->forget();
     const int code = passing();
@@ -180,7 +212,7 @@ int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_F
   if (flags & flag_background) (void)file->company->weir();  // there is no meeting when such an access begins
   file->circumstances = circumstances_of(policy.settings, device_of(file->descriptor));
   file->defers_views = true;
-  file->may_go_alone = file->goes_alone = (flags & flag_not_alone) == 0;
+  file->may_go_alone = file->goes_alone = (flags & flag_not_alone) == 0 && file->form == Form::file;
   file->view.wait();
   return kept(std::move(file));
 }
@@ -198,7 +230,9 @@ Result<File*> OpenFile::open_weir(Way way) {
   if (file) return &*file;
   auto context = company->weir();
   if (!context) return context.status();
-  auto opened = way == Way::read ? (*context)->open(path, settings) : (*context)->update(path, settings);
+  auto opened = form != Form::file ? open_in_set(*this, **context, way)
+                : way == Way::read ? (*context)->open(path, settings)
+                                   : (*context)->update(path, settings);
   if (!opened) return opened.status();
   return &file.emplace(std::move(*opened));
 }
@@ -238,7 +272,7 @@ void OpenFile::forget() noexcept {
 }
 
 Status OpenFile::take(const Policy& policy) {
-  if (!refusal.empty()) return {};
+  if (!refusal.empty() || form != Form::file) return {};
   const std::uint64_t wanted = circumstances_of(policy.settings, device_of(descriptor));
   std::array<std::uint64_t, 3> any{wanted, ~wanted, policy.refusal.empty() ? 0 : flag_refused};
   if (!policy.ranks_may_go_alone) any[2] |= flag_not_alone;
@@ -289,6 +323,7 @@ int close(MPI_File* handle) {
   }
   file->settle();
   complete_background();
+  close_own_reader(*file);
   Status status = file->close();
   if (Tally::wanted() && file->company->rank() == 0)
     std::fputs(file->tally.text(file->path, file->refusal).c_str(), stderr);

@@ -20,6 +20,8 @@ struct Policy;
 class Transfer;
 
 enum class Way : std::uint8_t { read, write };
+/// One file, or a set of sub-files: to be written, or complete.
+enum class Form : std::uint8_t { file, new_set, set };
 
 /// A file that a program opened through MPI. The MPI library opens it too when something is passed through: both work
 /// on the same file, and neither keeps data back, so MPI's rules of consistency hold whoever moves the data.
@@ -31,6 +33,10 @@ struct OpenFile {
   std::string path;                  ///< absolute
   std::string refusal;               ///< why nothing is taken over; empty when collective accesses are
   int mode = 0;
+  Form form = Form::file;            ///< the same on all ranks
+  std::uint64_t set_bytes = 0;       ///< how far a set that is complete reaches
+  std::unique_ptr<OpenFile> own_reader;  ///< of a set, for what this rank reads without the others
+  bool own_reader_sees = false;      ///< the present view
   std::shared_ptr<Company> company;  ///< null when nothing was ever to be taken over
   Settings settings;
   std::uint64_t circumstances = 0;  ///< of plans, besides the pieces

@@ -84,9 +84,11 @@ Policy Policy::of(const std::string& path, MPI_Info info) {
     policy.refusal = "run.collective is mpi";
   else if (resolved->text("storage.kind") != "posix")
     policy.refusal = "storage.kind is not posix";
-  else if (resolved->text("plan.files") != "shared")
-    policy.refusal = "sub-files are only for programs that use Weir themselves";
+  else if (resolved->text("plan.files") != "shared" && resolved->text("storage.tier") != "file-system")
+    policy.refusal = "sub-files on storage of the nodes are only for programs that use Weir themselves";
   else
+    policy.sub_files = resolved->text("plan.files") != "shared";
+  if (policy.refusal.empty())
     policy.ranks_may_go_alone = leaves_open(*resolved, policy.settings);
   return policy;
 }

@@ -21,6 +21,8 @@ class ShownView {
   ~ShownView();
 
   void set(MPI_Offset displacement, MPI_Datatype element, MPI_Datatype type, const char* representation);
+  /// The same as another.
+  void show(const ShownView& other) { set(other.displacement_, other.element_, other.type(), "native"); }
   /// The MPI library has been told by the program itself.
   void told() noexcept { pending_ = false; }
   /// The MPI library has not even opened the file.

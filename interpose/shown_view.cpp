@@ -54,7 +54,11 @@ MPI_Datatype like(const FlatType& flat, std::int64_t begin) {
 
 }  // namespace
 
-ShownView::~ShownView() { forget(); }
+ShownView::~ShownView() {
+  int over = 0;
+  PMPI_Finalized(&over);  // the file may have been left open
+  if (!over) forget();
+}
 
 void ShownView::forget() noexcept {
   free_copy(element_);

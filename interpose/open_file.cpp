@@ -37,16 +37,6 @@ std::atomic<std::uint64_t> changes{0};  // of the files that are open
 constexpr std::uint64_t flag_failed = 1, flag_not_plain = 2, flag_refused = 4, flag_shared_pointers = 8,
                         flag_at_once = 16, flag_not_alone = 32, flag_background = 64, flag_set = 128, flag_no_new_set = 256;
 
-/// MPI libraries let a name begin with that of a file system: "ufs:data".
-std::string plain_name(const char* path) {
-  std::string name{path};
-  struct stat found {};
-  if (const auto colon = name.find(':'); colon != std::string::npos && ::stat(path, &found) != 0)
-    name.erase(0, colon + 1);
-  std::error_code ignored;
-  return std::filesystem::absolute(name, ignored).string();
-}
-
 dev_t device_of(int descriptor) noexcept {
   struct stat found {};
   return ::fstat(descriptor, &found) == 0 ? found.st_dev : 0;
@@ -68,6 +58,15 @@ bool is_shared(MPI_Comm communicator) {
 }
 
 }  // namespace
+
+std::string plain_name(const char* path) {
+  std::string name{path};
+  struct stat found {};
+  if (const auto colon = name.find(':'); colon != std::string::npos && ::stat(path, &found) != 0)
+    name.erase(0, colon + 1);
+  std::error_code ignored;
+  return std::filesystem::absolute(name, ignored).string();
+}
 
 OpenFile* find(MPI_File handle) noexcept {
   struct Last {
@@ -200,7 +199,7 @@ int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_F
     file->form = Form::set;
     const Status status = flags & flag_at_once ? not_in_a_set(*file, "the MPI library has to open it") : measure_set(*file);
     if (!status.ok()) return give_up(*file, status);
-  } else if (!(flags & flag_no_new_set)) {
+  } else if (same_mode && !(flags & flag_no_new_set)) {
     file->form = Form::new_set;
   }
   if ((flags & flag_at_once) || !same_mode) {

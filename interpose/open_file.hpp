@@ -82,6 +82,8 @@ struct OpenFile {
   int fail(int code) const noexcept;
 };
 
+/// Without the file system that MPI libraries let a name begin with, as in "ufs:data"; absolute.
+std::string plain_name(const char* path);
 /// The open files. Null for handles that were not opened through here.
 OpenFile* find(MPI_File handle) noexcept;
 /// Opens a file; `passing` has the MPI library do so, where it must at once. Collective over the communicator.

@@ -25,7 +25,7 @@ Status not_in_a_set(const OpenFile& file, const char* reason) {
   return problem(Code::unsupported,
                  "cannot do this with '" + file.path + "', a set of sub-files" +
                      (reason ? std::string{": "} + reason : std::string{}),
-                 "let plan.files be shared for files of this name");
+                 "have it written with plan.files shared");
 }
 
 namespace {
@@ -54,9 +54,11 @@ OpenFile& own_reader(OpenFile& file) {
     own.company = Company::take(MPI_COMM_SELF, flags);
     file.own_reader_sees = false;
   }
-  if (!file.own_reader_sees) file.own_reader->settle();
-  if (!file.own_reader_sees) file.own_reader->view.show(file.view);
-  file.own_reader_sees = true;
+  if (!file.own_reader_sees) {
+    file.own_reader->settle();
+    file.own_reader->view.show(file.view);
+    file.own_reader_sees = true;
+  }
   return *file.own_reader;
 }
 
@@ -151,7 +153,7 @@ int begin_alone_in_set(OpenFile& file, const MPI_Offset* at, Access access, MPI_
 
 int begin_in_set(OpenFile& file, const MPI_Offset* at, Access access, MPI_Request* request) {
   if (access.way == Way::read) return begin_alone_in_set(file, at, access, request);
-  if (!file.can_go_on_beside()) return file.fail(not_in_a_set(file, "on several nodes non-blocking writes are no plan"));
+  if (!file.can_go_on_beside()) return file.fail(not_in_a_set(file, "here its writes must be blocking"));
   access.position = at ? *at : file.position;
   auto transfer = std::make_unique<Transfer>(file, access);
   if (!at) file.position += transfer->elements();

@@ -57,7 +57,8 @@ int hints_of(OpenFile& file, MPI_Info* info) {
   int code = file.library == MPI_FILE_NULL ? PMPI_Info_create(info) : pass(real().get_info, file.library, info);
   if (code != MPI_SUCCESS) return file.fail(code);
   // The MPI library may not have been told, or not tell what it does not know.
-  if (file.waits() || file.view.pending()) add_hints(file.hints, *info, file.view.pending() ? Hints::all : Hints::missing);
+  if (file.waits() || file.view.pending())
+    add_hints(file.hints, *info, file.view.pending() ? Hints::all : Hints::missing);
   report_hints(file.settings, file.refusal, *info);
   return MPI_SUCCESS;
 }

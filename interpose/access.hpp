@@ -271,7 +271,8 @@ int set_info(MPI_File& handle, MPI_Info info, Passing&& passing) {
   if (!file) return passing();
   add_hints(info, file->hints);
   file->view.hint_alone(info);
-  return done_together(handle, true, [&](OpenFile& known) { return set_hints(known, info); }, passing);
+  return done_together(
+      handle, true, [&](OpenFile& known) { return set_hints(known, info); }, passing);
 }
 
 int size_of(OpenFile& file, MPI_Offset* size);

@@ -42,10 +42,8 @@ CALL(set_view,
 CALL(get_view, (MPI_File file, MPI_Offset* at, MPI_Datatype* element, MPI_Datatype* type, char* representation),
      (file, at, element, type, representation), get_view(file, at, element, type, representation, passing))
 CALL(set_atomicity, (MPI_File file, int on), (file, on), set_atomicity(file, on, passing))
-CALL(get_info, (MPI_File file, MPI_Info* info), (file, info),
-     get_info(file, info, passing))
-CALL(set_info, (MPI_File file, MPI_Info info), (file, info),
-     set_info(file, info, passing))
+CALL(get_info, (MPI_File file, MPI_Info* info), (file, info), get_info(file, info, passing))
+CALL(set_info, (MPI_File file, MPI_Info info), (file, info), set_info(file, info, passing))
 CALL(get_size, (MPI_File file, MPI_Offset* size), (file, size),
      known(
          file, size, [&](OpenFile& known) { return size_of(known, size); }, passing))

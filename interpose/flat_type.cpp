@@ -161,7 +161,8 @@ FlatType subarray(const FlatType& inner, const std::vector<Integer>& n) {
   return part(inner, axes);
 }
 
-Axis distributed(std::int64_t size, std::int64_t kind, std::int64_t argument, std::int64_t processes, std::int64_t process) {
+Axis distributed(std::int64_t size, std::int64_t kind, std::int64_t argument, std::int64_t processes,
+                 std::int64_t process) {
   if (kind == MPI_DISTRIBUTE_NONE) return {size, 0, size, size, size};
   const bool chosen = argument != MPI_DISTRIBUTE_DFLT_DARG;
   const std::int64_t even = (size + processes - 1) / processes;

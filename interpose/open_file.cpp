@@ -35,7 +35,8 @@ std::atomic<std::uint64_t> changes{0};  // of the files that are open
 
 // What ranks tell one another when they open a file.
 constexpr std::uint64_t flag_failed = 1, flag_not_plain = 2, flag_refused = 4, flag_shared_pointers = 8,
-                        flag_at_once = 16, flag_not_alone = 32, flag_background = 64, flag_set = 128, flag_no_new_set = 256;
+                        flag_at_once = 16, flag_not_alone = 32, flag_background = 64, flag_set = 128,
+                        flag_no_new_set = 256;
 
 dev_t device_of(int descriptor) noexcept {
   struct stat found {};
@@ -197,7 +198,8 @@ int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_F
   const bool same_mode = (flags >> 16 & flags >> 32 & 0xffff) == 0;
   if (flags & flag_set) {
     file->form = Form::set;
-    const Status status = flags & flag_at_once ? not_in_a_set(*file, "the MPI library has to open it") : measure_set(*file);
+    const Status status =
+        flags & flag_at_once ? not_in_a_set(*file, "the MPI library has to open it") : measure_set(*file);
     if (!status.ok()) return give_up(*file, status);
   } else if (same_mode && !(flags & flag_no_new_set)) {
     file->form = Form::new_set;

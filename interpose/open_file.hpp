@@ -33,10 +33,10 @@ struct OpenFile {
   std::string path;                  ///< absolute
   std::string refusal;               ///< why nothing is taken over; empty when collective accesses are
   int mode = 0;
-  Form form = Form::file;            ///< the same on all ranks
-  std::uint64_t set_bytes = 0;       ///< how far a set that is complete reaches
+  Form form = Form::file;                ///< the same on all ranks
+  std::uint64_t set_bytes = 0;           ///< how far a set that is complete reaches
   std::unique_ptr<OpenFile> own_reader;  ///< of a set, for what this rank reads without the others
-  bool own_reader_sees = false;      ///< the present view
+  bool own_reader_sees = false;          ///< the present view
   std::shared_ptr<Company> company;  ///< null when nothing was ever to be taken over
   Settings settings;
   std::uint64_t circumstances = 0;  ///< of plans, besides the pieces

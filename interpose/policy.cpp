@@ -88,8 +88,7 @@ Policy Policy::of(const std::string& path, MPI_Info info) {
     policy.refusal = "sub-files on storage of the nodes are only for programs that use Weir themselves";
   else
     policy.sub_files = resolved->text("plan.files") != "shared";
-  if (policy.refusal.empty())
-    policy.ranks_may_go_alone = leaves_open(*resolved, policy.settings);
+  if (policy.refusal.empty()) policy.ranks_may_go_alone = leaves_open(*resolved, policy.settings);
   return policy;
 }
 

@@ -18,7 +18,6 @@ struct Policy {
   bool ranks_may_go_alone = false;
   bool sub_files = false;  ///< a new file is to be a set
 
-
   /// Hints of the program, overridden by what the settings file says about files of this name.
   static Policy of(const std::string& path, MPI_Info info);
 };

@@ -155,12 +155,12 @@ TEST_F(LargeCount, datatypes_are_those_that_small_counts_make) {
          MPI_Type_create_subarray(2, sizes_i.data(), parts_i.data(), starts_i.data(), MPI_ORDER_C, MPI_INT, type);
        }},
       {[&](auto* type) {
-         MPI_Type_create_darray_c(4, 1, 2, sizes.data(), kinds.data(), arguments.data(), grid.data(),
-                                  MPI_ORDER_FORTRAN, MPI_INT, type);
+         MPI_Type_create_darray_c(4, 1, 2, sizes.data(), kinds.data(), arguments.data(), grid.data(), MPI_ORDER_FORTRAN,
+                                  MPI_INT, type);
        },
        [&](auto* type) {
-         MPI_Type_create_darray(4, 1, 2, sizes_i.data(), kinds.data(), arguments.data(), grid.data(),
-                                MPI_ORDER_FORTRAN, MPI_INT, type);
+         MPI_Type_create_darray(4, 1, 2, sizes_i.data(), kinds.data(), arguments.data(), grid.data(), MPI_ORDER_FORTRAN,
+                                MPI_INT, type);
        }},
       {[&](auto* type) { MPI_Type_create_resized_c(MPI_INT, 0, 12, type); },
        [&](auto* type) { MPI_Type_create_resized(MPI_INT, 0, 12, type); }},

@@ -170,8 +170,7 @@ TEST_F(SubFiles, a_set_is_written_anew_when_its_size_was_set_to_0) {
   int one = -1;
   EXPECT_EQ(MPI_File_read_at(opened, 0, &one, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_SUCCESS);
   EXPECT_EQ(one, 0);
-  EXPECT_EQ(kind(MPI_File_write_at_all(opened, 0, &one, 1, MPI_INT, MPI_STATUS_IGNORE)),
-            MPI_ERR_UNSUPPORTED_OPERATION);
+  EXPECT_EQ(kind(MPI_File_write_at_all(opened, 0, &one, 1, MPI_INT, MPI_STATUS_IGNORE)), MPI_ERR_UNSUPPORTED_OPERATION);
   EXPECT_EQ(MPI_File_set_size(opened, 0), MPI_SUCCESS);
   EXPECT_EQ(files(), 1);
   EXPECT_EQ(MPI_File_set_view(opened, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL), MPI_SUCCESS);

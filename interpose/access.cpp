@@ -10,7 +10,6 @@
 #include "core/descriptor.hpp"
 #include "core/errors.hpp"
 #include "machine/posix_traits.hpp"
-#include "policy.hpp"
 #include "storage/storage_problem.hpp"
 
 namespace weir::interpose {
@@ -44,6 +43,8 @@ int synchronised(int code, MPI_File handle) {
 }
 
 int size_of(OpenFile& file, MPI_Offset* size) {
+  if (file.form == Form::new_set && file.writer) return file.fail(not_in_a_set(file, "it is being written"));
+  if (file.form == Form::set) return *size = static_cast<MPI_Offset>(file.set_bytes), MPI_SUCCESS;
   struct stat now {};
   if (::fstat(file.descriptor, &now) != 0) return file.fail(storage_problem(errno, "find the size of", file.path));
   *size = now.st_size;
@@ -53,11 +54,17 @@ int size_of(OpenFile& file, MPI_Offset* size) {
 int group_of(OpenFile& file, MPI_Group* group) { return PMPI_Comm_group(file.company->communicator, group); }
 
 int hints_of(OpenFile& file, MPI_Info* info) {
-  const int code = file.hints == MPI_INFO_NULL ? PMPI_Info_create(info) : PMPI_Info_dup(file.hints, info);
-  return inform(code, file.handle, info);
+  int code = file.library == MPI_FILE_NULL ? PMPI_Info_create(info) : pass(real().get_info, file.library, info);
+  if (code != MPI_SUCCESS) return file.fail(code);
+  // The MPI library may not have been told, or not tell what it does not know.
+  if (file.waits() || file.view.pending())
+    add_hints(file.hints, *info, file.view.pending() ? Hints::all : Hints::missing);
+  report_hints(file.settings, file.refusal, *info);
+  return MPI_SUCCESS;
 }
 
 Status set_size(OpenFile& file, MPI_Offset size) {
+  if (file.form != Form::file) return set_size_of_set(file, size);
   return file.company->when_all_are_here([&]() -> Status {
     if (file.mode & MPI_MODE_RDONLY) return storage_problem(EROFS, "change the size of", file.path);
     return ::ftruncate(file.descriptor, size) == 0 ? Status{} : storage_problem(errno, "change the size of", file.path);
@@ -65,6 +72,7 @@ Status set_size(OpenFile& file, MPI_Offset size) {
 }
 
 Status sync(OpenFile& file) {
+  if (file.form != Form::file) return file.writer ? file.writer->sync() : Status{};
   const auto mine = [&] {
     return ::fsync(file.descriptor) == 0 ? Status{} : storage_problem(errno, "sync", file.path);
   };
@@ -74,23 +82,8 @@ Status sync(OpenFile& file) {
 }
 
 Status set_hints(OpenFile& file, MPI_Info info) {
-  int keys = 0;
-  if (file.hints == MPI_INFO_NULL) PMPI_Info_create(&file.hints);
-  if (info != MPI_INFO_NULL) PMPI_Info_get_nkeys(info, &keys);
-  for (int i = 0; i < keys; ++i) {
-    char key[MPI_MAX_INFO_KEY + 1] = {}, value[MPI_MAX_INFO_VAL + 1] = {};
-    int found = 0;
-    PMPI_Info_get_nthkey(info, i, key);
-    PMPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found);
-    if (found) PMPI_Info_set(file.hints, key, value);
-  }
-  return {};
-}
-
-int inform(int code, MPI_File handle, MPI_Info* info) {
-  if (OpenFile* const file = find(handle); file && code == MPI_SUCCESS)
-    report_hints(file->settings, file->refusal, *info);
-  return code;
+  if (file.library != MPI_FILE_NULL) pass(real().set_info, file.library, info);
+  return file.take(Policy::of(file.path, file.hints));
 }
 
 }  // namespace weir::interpose

@@ -3,7 +3,9 @@
 #include <memory>
 
 #include "background.hpp"
+#include "policy.hpp"
 #include "real.hpp"
+#include "set_file.hpp"
 #include "transfer.hpp"
 
 /// What the entry points do. `passing` calls the MPI library with the arguments of the program; where a handle is taken
@@ -24,7 +26,8 @@ enum class Pointer { none, individual };
 
 /// What the MPI library does with all ranks, through a handle of its own. Collective.
 template <class Passing>
-int by_library(OpenFile& file, MPI_File& handle, Pointer pointer, Passing&& passing) {
+int by_library(OpenFile& file, MPI_File& handle, Pointer pointer, Passing&& passing, const char* reason = nullptr) {
+  if (file.form != Form::file) return file.fail(not_in_a_set(file, reason));
   file.settle();
   int code = file.open_library();
   if (code == MPI_SUCCESS) {
@@ -47,6 +50,7 @@ template <class Passing>
 int alone(MPI_File& handle, const char* call, Pointer pointer, const char* reason, Passing&& passing) {
   OpenFile* const file = find(handle);
   if (!file) return passing();
+  if (file->form != Form::file) return file->fail(not_in_a_set(*file, nullptr));
   file->tally.passed(call, file->refusal.empty() ? reason : file->refusal.c_str());
   if (const int code = file->alone(handle); code != MPI_SUCCESS) return file->fail(code);
   const int code = pointer == Pointer::individual ? at_pointer(*file, handle, passing) : passing();
@@ -57,6 +61,7 @@ int alone(MPI_File& handle, const char* call, Pointer pointer, const char* reaso
 template <class Passing>
 int alone(MPI_File& handle, const MPI_Offset* at, Access access, MPI_Status* status, Passing&& passing) {
   OpenFile* const file = find(handle);
+  if (file && file->form != Form::file) return alone_in_set(*file, at, access, status);
   if (file && file->waits() && file->view.pieces().tile().dense() && !file->why_pass(access.way)) {
     access.position = at ? *at : file->position;
     Transfer transfer{*file, access};
@@ -65,6 +70,14 @@ int alone(MPI_File& handle, const MPI_Offset* at, Access access, MPI_Status* sta
       return *code;
     }
   }
+  return alone(handle, access.call, at ? Pointer::none : Pointer::individual, "independent", passing);
+}
+
+/// A non-blocking one.
+template <class Passing>
+int begin_alone(MPI_File& handle, const MPI_Offset* at, Access access, MPI_Request* request, Passing&& passing) {
+  OpenFile* const file = find(handle);
+  if (file && file->form != Form::file) return begin_alone_in_set(*file, at, access, request);
   return alone(handle, access.call, at ? Pointer::none : Pointer::individual, "independent", passing);
 }
 
@@ -103,7 +116,7 @@ int collective(MPI_File& handle, const MPI_Offset* at, Access access, Carry&& ca
   file->settle();
   const auto pass_on = [&] {
     file->tally.passed(access.call, file->why_pass(access.way));
-    return by_library(*file, handle, at ? Pointer::none : Pointer::individual, passing);
+    return by_library(*file, handle, at ? Pointer::none : Pointer::individual, passing, file->why_pass(access.way));
   };
   if (file->why_pass(access.way)) return pass_on();
   access.position = at ? *at : file->position;
@@ -142,8 +155,9 @@ int nonblocking(MPI_File& handle, const MPI_Offset* at, Access access, MPI_Reque
   if (!file) return passing();
   if (file->why_pass(access.way)) {
     file->tally.passed(access.call, file->why_pass(access.way));
-    return by_library(*file, handle, at ? Pointer::none : Pointer::individual, passing);
+    return by_library(*file, handle, at ? Pointer::none : Pointer::individual, passing, file->why_pass(access.way));
   }
+  if (file->form != Form::file) return begin_in_set(*file, at, access, request);
   if (!file->can_go_on_beside()) return alone_call();
   access.position = at ? *at : file->position;
   auto transfer = std::make_unique<Transfer>(*file, access);
@@ -156,7 +170,7 @@ int nonblocking(MPI_File& handle, const MPI_Offset* at, Access access, MPI_Reque
 /// The new view of a file. Collective.
 template <class Passing>
 int set_view(MPI_File& handle, MPI_Offset displacement, MPI_Datatype element, MPI_Datatype type,
-             const char* representation, Passing&& passing) {
+             const char* representation, MPI_Info info, Passing&& passing) {
   OpenFile* const file = find(handle);
   if (!file) return passing();
   const bool can_be = is_native_view(displacement, element, type, representation);
@@ -168,8 +182,10 @@ int set_view(MPI_File& handle, MPI_Offset displacement, MPI_Datatype element, MP
   const bool defer = can_be && file->refusal.empty() && file->defers_views && !file->atomic;
   if (!defer)
     if (const int code = by_library(*file, handle, Pointer::none, passing); code != MPI_SUCCESS) return code;
+  add_hints(info, file->hints);
   file->view.set(displacement, element, type, representation);
   if (!defer) file->view.told();
+  file->own_reader_sees = false;
   file->position = 0;
   return MPI_SUCCESS;
 }
@@ -217,6 +233,7 @@ template <class Passing>
 int set_atomicity(MPI_File& handle, int on, Passing&& passing) {
   OpenFile* const file = find(handle);
   if (!file) return passing();
+  if (!on && file->form != Form::file) return MPI_SUCCESS;
   const int code = by_library(*file, handle, Pointer::none, passing);
   if (code == MPI_SUCCESS) file->atomic = on != 0;
   return code;
@@ -244,18 +261,33 @@ int done_together(MPI_File& handle, bool can_be, Deed&& deed, Passing&& passing)
   return status.ok() ? MPI_SUCCESS : file->fail(status);
 }
 
+/// Tells the MPI library, where it has the file open, and Weir of hints. Collective.
+Status set_hints(OpenFile& file, MPI_Info info);
+
+/// New hints, besides those of before. Collective.
+template <class Passing>
+int set_info(MPI_File& handle, MPI_Info info, Passing&& passing) {
+  OpenFile* const file = find(handle);
+  if (!file) return passing();
+  add_hints(info, file->hints);
+  file->view.hint_alone(info);
+  return done_together(
+      handle, true, [&](OpenFile& known) { return set_hints(known, info); }, passing);
+}
+
 int size_of(OpenFile& file, MPI_Offset* size);
-int group_of(OpenFile& file, MPI_Group* group);
 int hints_of(OpenFile& file, MPI_Info* info);
+template <class Passing>
+int get_info(MPI_File handle, MPI_Info* info, Passing&& passing) {
+  OpenFile* const file = find(handle);
+  return file && info ? hints_of(*file, info) : passing();
+}
+int group_of(OpenFile& file, MPI_Group* group);
 /// Collective.
 Status set_size(OpenFile& file, MPI_Offset size);
 Status sync(OpenFile& file);
-Status set_hints(OpenFile& file, MPI_Info info);
 
 /// After MPI_File_sync: this node sees what others wrote, also on a file system whose nodes cache pages for themselves.
 int synchronised(int code, MPI_File handle);
-
-/// Adds to what the MPI library says about hints.
-int inform(int code, MPI_File handle, MPI_Info* info);
 
 }  // namespace weir::interpose

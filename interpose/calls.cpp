@@ -30,20 +30,20 @@ extern "C" {
 
 CALL(open, (MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_File* file),
      (communicator, path, mode, info, file), open(communicator, path, mode, info, file, passing))
+SHOWN int PMPI_File_delete(const char* path, MPI_Info info) {
+  if (path && inside_library == 0) remove_sub_files(plain_name(path));
+  return pass(real().remove, path, info);
+}
+SHOWN int MPI_File_delete(const char* path, MPI_Info info) __attribute__((alias("PMPI_File_delete")));
 CALL(close, (MPI_File * file), (file), close(file))
 CALL(set_view,
      (MPI_File file, MPI_Offset at, MPI_Datatype element, MPI_Datatype type, const char* representation, MPI_Info info),
-     (file, at, element, type, representation, info), set_view(file, at, element, type, representation, passing))
+     (file, at, element, type, representation, info), set_view(file, at, element, type, representation, info, passing))
 CALL(get_view, (MPI_File file, MPI_Offset* at, MPI_Datatype* element, MPI_Datatype* type, char* representation),
      (file, at, element, type, representation), get_view(file, at, element, type, representation, passing))
 CALL(set_atomicity, (MPI_File file, int on), (file, on), set_atomicity(file, on, passing))
-CALL(get_info, (MPI_File file, MPI_Info* info), (file, info),
-     known(
-         file, info, [&](OpenFile& known) { return hints_of(known, info); },
-         [&] { return inform(passing(), file, info); }))
-CALL(set_info, (MPI_File file, MPI_Info info), (file, info),
-     done_together(
-         file, true, [&](OpenFile& known) { return set_hints(known, info); }, passing))
+CALL(get_info, (MPI_File file, MPI_Info* info), (file, info), get_info(file, info, passing))
+CALL(set_info, (MPI_File file, MPI_Info info), (file, info), set_info(file, info, passing))
 CALL(get_size, (MPI_File file, MPI_Offset* size), (file, size),
      known(
          file, size, [&](OpenFile& known) { return size_of(known, size); }, passing))

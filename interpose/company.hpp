@@ -38,6 +38,7 @@ class Patterns {
     std::uint64_t base = 0;                // from where on it was
   };
   std::map<std::uint64_t, Known> known_;
+  std::size_t most_ = 64;  // before it is looked through for plans that are gone
 };
 
 /// The processes that open a file together. An open file has one to itself; the next file opened by the same processes

@@ -148,19 +148,21 @@ FlatType part(const FlatType& element, const std::vector<Axis>& axes) {
   return flat;
 }
 
-FlatType subarray(const FlatType& inner, const std::vector<int>& n) {
+template <class Integer>
+FlatType subarray(const FlatType& inner, const std::vector<Integer>& n) {
   const auto dimensions = static_cast<std::size_t>(n[0]);
   const bool c_order = n[1 + 3 * dimensions] == MPI_ORDER_C;
   std::vector<Axis> axes;
   for (std::size_t i = 0; i < dimensions; ++i) {
     const std::size_t d = c_order ? dimensions - 1 - i : i;
-    const int taken = n[1 + dimensions + d];
+    const std::int64_t taken = n[1 + dimensions + d];
     axes.push_back({n[1 + d], n[1 + 2 * dimensions + d], taken, taken, taken});
   }
   return part(inner, axes);
 }
 
-Axis distributed(std::int64_t size, int kind, int argument, std::int64_t processes, std::int64_t process) {
+Axis distributed(std::int64_t size, std::int64_t kind, std::int64_t argument, std::int64_t processes,
+                 std::int64_t process) {
   if (kind == MPI_DISTRIBUTE_NONE) return {size, 0, size, size, size};
   const bool chosen = argument != MPI_DISTRIBUTE_DFLT_DARG;
   const std::int64_t even = (size + processes - 1) / processes;
@@ -170,8 +172,9 @@ Axis distributed(std::int64_t size, int kind, int argument, std::int64_t process
   return axis;
 }
 
-FlatType darray(const FlatType& inner, const std::vector<int>& n) {
-  const int dimensions = n[2];
+template <class Integer>
+FlatType darray(const FlatType& inner, const std::vector<Integer>& n) {
+  const auto dimensions = static_cast<int>(n[2]);
   const auto argument = [&](int which, int d) { return n[static_cast<std::size_t>(3 + which * dimensions + d)]; };
   const bool c_order = n[static_cast<std::size_t>(3 + 4 * dimensions)] == MPI_ORDER_C;
   std::vector<Axis> axes(static_cast<std::size_t>(dimensions));
@@ -185,10 +188,8 @@ FlatType darray(const FlatType& inner, const std::vector<int>& n) {
   return part(inner, axes);
 }
 
-FlatType take_apart(MPI_Datatype type) {
-  TypeContents contents{type};
-  if (contents.is_leaf()) return named(type);
-  const auto& n = contents.integers;
+template <class Integer>
+FlatType put_together(const TypeContents& contents, const std::vector<Integer>& n) {
   const auto& a = contents.addresses;
   std::vector<FlatType> inner;
   for (const MPI_Datatype part : contents.types) inner.push_back(FlatType::of(part));
@@ -228,6 +229,13 @@ FlatType take_apart(MPI_Datatype type) {
     default: throw std::invalid_argument{"a datatype was made in a way that is not known here"};
   }
   return flat;
+}
+
+FlatType take_apart(MPI_Datatype type) {
+  const TypeContents contents{type};
+  if (contents.is_leaf()) return named(type);
+  return contents.large_integers.empty() ? put_together(contents, contents.integers)
+                                         : put_together(contents, contents.large_integers);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -20,6 +21,7 @@
 #include "policy.hpp"
 #include "program.hpp"
 #include "real.hpp"
+#include "set_file.hpp"
 #include "storage/storage_problem.hpp"
 #include "transfer.hpp"
 
@@ -33,16 +35,12 @@ std::atomic<std::uint64_t> changes{0};  // of the files that are open
 
 // What ranks tell one another when they open a file.
 constexpr std::uint64_t flag_failed = 1, flag_not_plain = 2, flag_refused = 4, flag_shared_pointers = 8,
-                        flag_at_once = 16, flag_not_alone = 32, flag_background = 64;
+                        flag_at_once = 16, flag_not_alone = 32, flag_background = 64, flag_set = 128,
+                        flag_no_new_set = 256;
 
-/// MPI libraries let a name begin with that of a file system: "ufs:data".
-std::string plain_name(const char* path) {
-  std::string name{path};
+dev_t device_of(int descriptor) noexcept {
   struct stat found {};
-  if (const auto colon = name.find(':'); colon != std::string::npos && ::stat(path, &found) != 0)
-    name.erase(0, colon + 1);
-  std::error_code ignored;
-  return std::filesystem::absolute(name, ignored).string();
+  return ::fstat(descriptor, &found) == 0 ? found.st_dev : 0;
 }
 
 std::uint64_t circumstances_of(const Settings& settings, dev_t device) {
@@ -62,6 +60,15 @@ bool is_shared(MPI_Comm communicator) {
 
 }  // namespace
 
+std::string plain_name(const char* path) {
+  std::string name{path};
+  struct stat found {};
+  if (const auto colon = name.find(':'); colon != std::string::npos && ::stat(path, &found) != 0)
+    name.erase(0, colon + 1);
+  std::error_code ignored;
+  return std::filesystem::absolute(name, ignored).string();
+}
+
 OpenFile* find(MPI_File handle) noexcept {
   struct Last {
     MPI_File handle = MPI_FILE_NULL;
@@ -79,6 +86,10 @@ OpenFile* find(MPI_File handle) noexcept {
 
 namespace {
 
+void free_hints(OpenFile& file) noexcept {
+  if (file.hints != MPI_INFO_NULL) PMPI_Info_free(&file.hints);
+}
+
 int kept(std::unique_ptr<OpenFile> file) {
   const std::lock_guard lock{guard};
   files[file->handle] = std::move(file);
@@ -95,7 +106,8 @@ bool can_wait(int mode, MPI_Info info, const Policy& policy) {
 }
 
 /// A descriptor for a plain file, or a negative number: then the MPI library is to say what is wrong.
-int open_plain(const std::string& path, int mode, struct stat& found) noexcept {
+int open_plain(const std::string& path, int mode) noexcept {
+  struct stat found {};
   if (::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) return -1;
   int flags = O_CLOEXEC | (mode & MPI_MODE_RDWR ? O_RDWR : mode & MPI_MODE_WRONLY ? O_WRONLY : O_RDONLY);
   if (mode & MPI_MODE_CREATE) flags |= O_CREAT;
@@ -123,6 +135,7 @@ int opened(int code, std::unique_ptr<OpenFile> file, const Policy& policy, MPI_F
   PMPI_Allreduce(MPI_IN_PLACE, &flags, 1, MPI_UINT64_T, MPI_BOR, file->company->communicator);
   if (flags & flag_failed) {  // the MPI library may have told only some ranks
     file->company->taken = false;
+    free_hints(*file);
     return code != MPI_SUCCESS ? code : MPI_ERR_IO;
   }
   file->defers_views = (flags & flag_shared_pointers) == 0;
@@ -138,6 +151,29 @@ int opened(int code, std::unique_ptr<OpenFile> file, const Policy& policy, MPI_F
   return kept(std::move(file));
 }
 
+/// What this rank knows about whether the file is, or is to become, a set.
+std::uint64_t set_flags(MPI_Comm communicator, const OpenFile& file, const Policy& policy) {
+  struct stat found {};
+  int rank = 0;
+  PMPI_Comm_rank(communicator, &rank);
+  const bool empty = file.waits() && ::fstat(file.descriptor, &found) == 0 && found.st_size == 0;
+  const bool made_here = (file.mode & MPI_MODE_CREATE) && (file.mode & MPI_MODE_EXCL);
+  std::uint64_t flags = 0;
+  if (!empty || !policy.sub_files || (file.mode & MPI_MODE_RDONLY)) flags |= flag_no_new_set;
+  if (rank == 0 && !empty && !made_here && policy.refusal.empty() && is_set(file.path)) flags |= flag_set;
+  return flags;
+}
+
+/// A file that cannot be opened after all.
+int give_up(OpenFile& file, const Status& status) {
+  file.forget();
+  file.company->taken = false;
+  free_hints(file);
+  const int code = error_code(status);
+  PMPI_File_call_errhandler(MPI_FILE_NULL, code);
+  return code;
+}
+
 }  // namespace
 
 int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_File* handle,
@@ -146,10 +182,10 @@ int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_F
   auto file = std::make_unique<OpenFile>();
   file->path = plain_name(path);
   file->mode = mode;
+  add_hints(info, file->hints);
   const Policy policy = Policy::of(file->path, info);
   file->settings = policy.settings;
-  struct stat found {};
-  if (can_wait(mode, info, policy)) file->descriptor = open_plain(file->path, mode, found);
+  if (can_wait(mode, info, policy)) file->descriptor = open_plain(file->path, mode);
   if (file->waits()) file->handle = take_handle();
   // No bit of the mode is both set and not set somewhere.
   std::uint64_t flags = static_cast<std::uint64_t>(mode & 0xffff) << 16 | static_cast<std::uint64_t>(~mode & 0xffff)
@@ -157,8 +193,17 @@ int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_F
   if (file->handle == MPI_FILE_NULL) flags |= flag_at_once;
   if (!policy.ranks_may_go_alone) flags |= flag_not_alone;
   if (uses_background()) flags |= flag_background;
+  flags |= set_flags(communicator, *file, policy);
   file->company = Company::take(communicator, flags);
   const bool same_mode = (flags >> 16 & flags >> 32 & 0xffff) == 0;
+  if (flags & flag_set) {
+    file->form = Form::set;
+    const Status status =
+        flags & flag_at_once ? not_in_a_set(*file, "the MPI library has to open it") : measure_set(*file);
+    if (!status.ok()) return give_up(*file, status);
+  } else if (same_mode && !(flags & flag_no_new_set)) {
+    file->form = Form::new_set;
+  }
   if ((flags & flag_at_once) || !same_mode) {
     file->forget();
     const int code = passing();
@@ -166,10 +211,9 @@ int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_F
   }
   *handle = file->handle;
   if (flags & flag_background) (void)file->company->weir();  // there is no meeting when such an access begins
-  file->circumstances = circumstances_of(policy.settings, found.st_dev);
-  if (info != MPI_INFO_NULL) PMPI_Info_dup(info, &file->hints);
+  file->circumstances = circumstances_of(policy.settings, device_of(file->descriptor));
   file->defers_views = true;
-  file->may_go_alone = file->goes_alone = (flags & flag_not_alone) == 0;
+  file->may_go_alone = file->goes_alone = (flags & flag_not_alone) == 0 && file->form == Form::file;
   file->view.wait();
   return kept(std::move(file));
 }
@@ -187,7 +231,9 @@ Result<File*> OpenFile::open_weir(Way way) {
   if (file) return &*file;
   auto context = company->weir();
   if (!context) return context.status();
-  auto opened = way == Way::read ? (*context)->open(path, settings) : (*context)->update(path, settings);
+  auto opened = form != Form::file ? open_in_set(*this, **context, way)
+                : way == Way::read ? (*context)->open(path, settings)
+                                   : (*context)->update(path, settings);
   if (!opened) return opened.status();
   return &file.emplace(std::move(*opened));
 }
@@ -205,12 +251,12 @@ int OpenFile::open_library() {
       return code;
     PMPI_File_set_errhandler(library, MPI_ERRORS_RETURN);
   }
-  return view.tell_all(library);
+  return view.tell_all(library, hints);
 }
 
 int OpenFile::alone(MPI_File& result) {
   result = view.pending() ? view.ready_alone() : library;
-  return result == MPI_FILE_NULL ? view.open_alone(name_now(), mode, result) : MPI_SUCCESS;
+  return result == MPI_FILE_NULL ? view.open_alone(name_now(), mode, hints, result) : MPI_SUCCESS;
 }
 
 std::string OpenFile::name_now() const {
@@ -224,7 +270,24 @@ std::string OpenFile::name_now() const {
 void OpenFile::forget() noexcept {
   if (waits()) ::close(std::exchange(descriptor, -1));
   if (handle != MPI_FILE_NULL) give_back(std::exchange(handle, MPI_FILE_NULL));
-  if (hints != MPI_INFO_NULL) PMPI_Info_free(&hints);
+}
+
+Status OpenFile::take(const Policy& policy) {
+  if (!refusal.empty() || form != Form::file) return {};
+  const std::uint64_t wanted = circumstances_of(policy.settings, device_of(descriptor));
+  std::array<std::uint64_t, 3> any{wanted, ~wanted, policy.refusal.empty() ? 0 : flag_refused};
+  if (!policy.ranks_may_go_alone) any[2] |= flag_not_alone;
+  PMPI_Allreduce(MPI_IN_PLACE, any.data(), 3, MPI_UINT64_T, MPI_BOR, company->communicator);
+  if (any[2] & flag_refused) {
+    refuse(policy.refusal.empty() ? "refused on another rank" : policy.refusal);
+    return {};
+  }
+  const bool same = (any[0] & any[1]) == 0;  // no bit is both set and not set somewhere
+  if (!same || wanted == circumstances) return {};
+  settings = policy.settings;
+  circumstances = wanted;
+  may_go_alone = goes_alone = (any[2] & flag_not_alone) == 0;
+  return close();
 }
 
 void OpenFile::refuse(std::string reason) {
@@ -261,6 +324,7 @@ int close(MPI_File* handle) {
   }
   file->settle();
   complete_background();
+  close_own_reader(*file);
   Status status = file->close();
   if (Tally::wanted() && file->company->rank() == 0)
     std::fputs(file->tally.text(file->path, file->refusal).c_str(), stderr);
@@ -277,6 +341,7 @@ int close(MPI_File* handle) {
   int code = file->library == MPI_FILE_NULL ? MPI_SUCCESS : pass(real().close, &file->library);
   if (own && code != MPI_SUCCESS) file->fail(code);
   if (own) file->forget();
+  free_hints(*file);
   *handle = MPI_FILE_NULL;
   file->company->taken = false;
   return code != MPI_SUCCESS ? code : told;

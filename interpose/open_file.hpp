@@ -16,9 +16,12 @@
 
 namespace weir::interpose {
 
+struct Policy;
 class Transfer;
 
 enum class Way : std::uint8_t { read, write };
+/// One file, or a set of sub-files: to be written, or complete.
+enum class Form : std::uint8_t { file, new_set, set };
 
 /// A file that a program opened through MPI. The MPI library opens it too when something is passed through: both work
 /// on the same file, and neither keeps data back, so MPI's rules of consistency hold whoever moves the data.
@@ -26,10 +29,14 @@ struct OpenFile {
   MPI_File handle = MPI_FILE_NULL;   ///< what the program has
   MPI_File library = MPI_FILE_NULL;  ///< the MPI library's, when that has it open: then it may be the same
   int descriptor = -1;               ///< this rank's own, unless the MPI library has opened the file for the program
-  MPI_Info hints = MPI_INFO_NULL;    ///< that the program gave, where there is a descriptor
+  MPI_Info hints = MPI_INFO_NULL;    ///< that the program gave
   std::string path;                  ///< absolute
   std::string refusal;               ///< why nothing is taken over; empty when collective accesses are
   int mode = 0;
+  Form form = Form::file;                ///< the same on all ranks
+  std::uint64_t set_bytes = 0;           ///< how far a set that is complete reaches
+  std::unique_ptr<OpenFile> own_reader;  ///< of a set, for what this rank reads without the others
+  bool own_reader_sees = false;          ///< the present view
   std::shared_ptr<Company> company;  ///< null when nothing was ever to be taken over
   Settings settings;
   std::uint64_t circumstances = 0;  ///< of plans, besides the pieces
@@ -62,6 +69,8 @@ struct OpenFile {
   void settle() const {
     if (background.valid()) background.wait();
   }
+  /// Settings and hints that have changed. Collective.
+  Status take(const Policy& policy);
   /// All is left to the MPI library from now on. Collective.
   void refuse(std::string reason);
   /// Gives back what was taken instead of opening it in the MPI library.
@@ -73,6 +82,8 @@ struct OpenFile {
   int fail(int code) const noexcept;
 };
 
+/// Without the file system that MPI libraries let a name begin with, as in "ufs:data"; absolute.
+std::string plain_name(const char* path);
 /// The open files. Null for handles that were not opened through here.
 OpenFile* find(MPI_File handle) noexcept;
 /// Opens a file; `passing` has the MPI library do so, where it must at once. Collective over the communicator.

@@ -43,7 +43,10 @@ Result<Step> Patterns::declare(File& file, const Part& part, std::span<const Com
   auto made = file.impl()->declare(
       [&] { return RankDeclaration::of(part.view->declaration(part.before, part.bytes, common)); });
   if (!made) return made.status();
-  std::erase_if(known_, [](const auto& entry) { return entry.second.plan.expired(); });
+  if (known_.size() >= most_) {
+    std::erase_if(known_, [](const auto& entry) { return entry.second.plan.expired(); });
+    most_ = 2 * known_.size() + 64;
+  }
   known_[part.pattern.hash] = {made->plan().impl(), part.pattern.base};
   return made;
 }

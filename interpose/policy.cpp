@@ -84,15 +84,27 @@ Policy Policy::of(const std::string& path, MPI_Info info) {
     policy.refusal = "run.collective is mpi";
   else if (resolved->text("storage.kind") != "posix")
     policy.refusal = "storage.kind is not posix";
-  else if (resolved->text("plan.files") != "shared")
-    policy.refusal = "sub-files are only for programs that use Weir themselves";
+  else if (resolved->text("plan.files") != "shared" && resolved->text("storage.tier") != "file-system")
+    policy.refusal = "sub-files on storage of the nodes are only for programs that use Weir themselves";
   else
-    policy.ranks_may_go_alone = leaves_open(*resolved, policy.settings);
+    policy.sub_files = resolved->text("plan.files") != "shared";
+  if (policy.refusal.empty()) policy.ranks_may_go_alone = leaves_open(*resolved, policy.settings);
   return policy;
 }
 
 bool places_file(MPI_Info info) {
   return std::ranges::any_of(placing_hints, [&](const char* name) { return !hint(info, name).empty(); });
+}
+
+void add_hints(MPI_Info more, MPI_Info& hints, Hints which) {
+  int keys = 0;
+  if (more != MPI_INFO_NULL) PMPI_Info_get_nkeys(more, &keys);
+  if (keys > 0 && hints == MPI_INFO_NULL) PMPI_Info_create(&hints);
+  for (int i = 0; i < keys; ++i) {
+    char key[MPI_MAX_INFO_KEY + 1] = {};
+    PMPI_Info_get_nthkey(more, i, key);
+    if (which == Hints::all || hint(hints, key).empty()) PMPI_Info_set(hints, key, hint(more, key).c_str());
+  }
 }
 
 void report_hints(const Settings& settings, const std::string& refusal, MPI_Info info) {

@@ -33,6 +33,7 @@ const Real& real() noexcept {
 #define WEIR_FIND(name) find(found.name, "PMPI_" #name);
     WEIR_REQUEST_CALLS(WEIR_FIND)
 #undef WEIR_FIND
+    find(found.remove, "PMPI_File_delete");
     return found;
   }();
   return table;

@@ -53,6 +53,7 @@ struct Real {
 #define WEIR_MEMBER(name) decltype(&::MPI_##name) name;
   WEIR_REQUEST_CALLS(WEIR_MEMBER)
 #undef WEIR_MEMBER
+  decltype(&::MPI_File_delete) remove;
 };
 const Real& real() noexcept;
 

@@ -7,18 +7,17 @@
 #include <vector>
 
 #include "real.hpp"
+#include "type_contents.hpp"
 
 namespace weir::interpose {
 
 namespace {
 
-struct Envelope {
-  int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
-  explicit Envelope(MPI_Datatype type) { PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner); }
-  [[nodiscard]] bool named() const noexcept { return combiner == MPI_COMBINER_NAMED; }
-  /// A copy takes as long as finding out about its pieces.
-  [[nodiscard]] bool large() const noexcept { return integers > 1000; }
-};
+/// A copy takes as long as finding out about its pieces.
+bool is_long(MPI_Datatype type) {
+  const Envelope envelope{type};
+  return envelope.integers + envelope.large_counts > 1000;
+}
 
 MPI_Datatype copy_of(MPI_Datatype type) {
   MPI_Datatype copy = type;
@@ -55,7 +54,11 @@ MPI_Datatype like(const FlatType& flat, std::int64_t begin) {
 
 }  // namespace
 
-ShownView::~ShownView() { forget(); }
+ShownView::~ShownView() {
+  int over = 0;
+  PMPI_Finalized(&over);  // the file may have been left open
+  if (!over) forget();
+}
 
 void ShownView::forget() noexcept {
   free_copy(element_);
@@ -68,7 +71,7 @@ void ShownView::set(MPI_Offset displacement, MPI_Datatype element, MPI_Datatype 
   forget();
   displacement_ = displacement;
   element_ = copy_of(element);
-  type_ = Envelope{type}.large() ? MPI_DATATYPE_NULL : copy_of(type);
+  type_ = is_long(type) ? MPI_DATATYPE_NULL : copy_of(type);
   native_ = std::string_view{representation} == "native";
   pending_ = true;
   alone_knows_ = false;
@@ -92,27 +95,31 @@ void ShownView::get(MPI_Offset* displacement, MPI_Datatype* element, MPI_Datatyp
   std::strcpy(representation, "native");
 }
 
-int ShownView::tell(MPI_File handle) const {
-  return pass(real().set_view, handle, displacement_, element_, type(), "native", MPI_INFO_NULL);
+int ShownView::tell(MPI_File handle, MPI_Info hints) const {
+  return pass(real().set_view, handle, displacement_, element_, type(), "native", hints);
 }
 
-int ShownView::tell_all(MPI_File handle) {
+int ShownView::tell_all(MPI_File handle, MPI_Info hints) {
   if (!pending_) return MPI_SUCCESS;
   pending_ = false;
-  return tell(handle);
+  return tell(handle, hints);
 }
 
-int ShownView::open_alone(const std::string& path, int mode, MPI_File& result) {
+int ShownView::open_alone(const std::string& path, int mode, MPI_Info hints, MPI_File& result) {
   int code = MPI_SUCCESS;
   if (alone_ == MPI_FILE_NULL) {
     const int plain = mode & (MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR);
-    code = pass(real().open, MPI_COMM_SELF, path.c_str(), plain, MPI_INFO_NULL, &alone_);
+    code = pass(real().open, MPI_COMM_SELF, path.c_str(), plain, hints, &alone_);
     if (code == MPI_SUCCESS) PMPI_File_set_errhandler(alone_, MPI_ERRORS_RETURN);
   }
-  if (code == MPI_SUCCESS && !alone_knows_) code = tell(alone_);
+  if (code == MPI_SUCCESS && !alone_knows_) code = tell(alone_, hints);
   if (code == MPI_SUCCESS) alone_knows_ = true;
   result = alone_;
   return code;
+}
+
+void ShownView::hint_alone(MPI_Info hints) const noexcept {
+  if (alone_ != MPI_FILE_NULL) pass(real().set_info, alone_, hints);
 }
 
 void ShownView::close_alone() noexcept {

@@ -21,6 +21,8 @@ class ShownView {
   ~ShownView();
 
   void set(MPI_Offset displacement, MPI_Datatype element, MPI_Datatype type, const char* representation);
+  /// The same as another.
+  void show(const ShownView& other) { set(other.displacement_, other.element_, other.type(), "native"); }
   /// The MPI library has been told by the program itself.
   void told() noexcept { pending_ = false; }
   /// The MPI library has not even opened the file.
@@ -34,16 +36,18 @@ class ShownView {
 
   /// As MPI_File_get_view wants it.
   void get(MPI_Offset* displacement, MPI_Datatype* element, MPI_Datatype* type, char* representation) const;
-  /// Tells the MPI library. Collective over the ranks of the handle.
-  int tell_all(MPI_File handle);
+  /// Tells the MPI library, with the program's hints. Collective over the ranks of the handle.
+  int tell_all(MPI_File handle, MPI_Info hints);
   /// A handle that only this rank has, with this view; null when there is none yet.
   [[nodiscard]] MPI_File ready_alone() const noexcept { return alone_knows_ ? alone_ : MPI_FILE_NULL; }
-  int open_alone(const std::string& path, int mode, MPI_File& result);
+  int open_alone(const std::string& path, int mode, MPI_Info hints, MPI_File& result);
+  /// Tells that handle, if there is one.
+  void hint_alone(MPI_Info hints) const noexcept;
   void close_alone() noexcept;
 
  private:
   [[nodiscard]] MPI_Datatype type() const;
-  int tell(MPI_File handle) const;
+  int tell(MPI_File handle, MPI_Info hints) const;
   void forget() noexcept;
 
   MPI_Offset displacement_ = 0;

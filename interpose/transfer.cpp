@@ -72,7 +72,10 @@ Result<Step> Transfer::next_step(File& file) {
   const std::uint64_t bytes = done_ ? 0 : moved_;
   Patterns::Part part{&view, before_, bytes, {0, 0}, mine_};
   if (bytes > 0) part.pattern = view.pattern(before_, bytes);
-  const std::array<std::uint64_t, 3> all{part.pattern.hash, file_.circumstances, static_cast<std::uint64_t>(way_)};
+  // What lies where in a set is its own.
+  const std::uint64_t serial = file_.form == Form::set ? file.impl()->serial : 0;
+  const std::array<std::uint64_t, 5> all{part.pattern.hash, file_.circumstances, static_cast<std::uint64_t>(way_),
+                                         static_cast<std::uint64_t>(file_.form), serial};
   part.pattern.hash = XXH3_64bits(all.data(), sizeof all);
   bool scattered = bytes > 0 && !one_piece();
   const MPI_Comm communicator = beside_ ? MPI_COMM_NULL : file_.company->communicator;
@@ -96,7 +99,8 @@ Status Transfer::give() {
 Status Transfer::make_step(File& file) {
   auto step = next_step(file);
   // Plans of ever larger buffers use up what a file may have: then all ranks open it anew, and it has none.
-  if (step.status().code() == Code::too_many_files || step.status().code() == Code::no_memory) {
+  const bool used_up = step.status().code() == Code::too_many_files || step.status().code() == Code::no_memory;
+  if (used_up && file_.form != Form::new_set) {
     if (Status closed = file_.close(); !closed.ok()) return closed;
     if (auto again = file_.open_weir(way_)) step = next_step(**again);
   }
@@ -155,7 +159,7 @@ bool Transfer::begin() {
     return true;
   }
   auto file = file_.open_weir(way_);
-  if (!file && !beside_) {
+  if (!file && !beside_ && file_.form == Form::file) {
     file_.refuse(file.status().message());
     return false;
   }
@@ -174,7 +178,8 @@ void Transfer::start() {
 Status Transfer::read_to_end() {
   struct stat now {};
   mine_ = ::stat(file_.path.c_str(), &now) == 0 ? Status{} : storage_problem(errno, "find the size of", file_.path);
-  if (!done_) moved_ = file_.view.pieces().bytes_before(before_, moved_, static_cast<std::uint64_t>(now.st_size));
+  const auto end = file_.form == Form::set ? file_.set_bytes : static_cast<std::uint64_t>(now.st_size);
+  if (!done_) moved_ = file_.view.pieces().bytes_before(before_, moved_, end);
   step_.reset();
   if (Status made = make_step(*file_.reader); !step_) return made;
   return step_->finish();
@@ -197,8 +202,8 @@ void Transfer::complete() {
   if (step_) {
     const Status waited = step_->wait();
     if (outcome_.ok()) outcome_ = waited;
-    if (way_ == Way::read && outcome_.code() == Code::end_of_file) outcome_ = read_to_end();
   }
+  if (way_ == Way::read && outcome_.code() == Code::end_of_file) outcome_ = read_to_end();
   if (outcome_.ok() && way_ == Way::read) memory_.unpack(moved_);
   seconds_ += now() - start;
 }

@@ -189,10 +189,10 @@ void Context::Impl::drain() noexcept {
 
 void Context::Impl::forget_plans() noexcept {
   std::uint64_t bytes = 0;
-  for (const auto& [key, plan] : plans) bytes += plan.impl()->plan.list_bytes();
+  for (const auto& [key, plan] : plans) bytes += plan.impl()->list_bytes;
   while (plans.size() > 1 && (plans.size() > most_plans || bytes > most_plan_bytes)) {
     const auto oldest = std::ranges::min_element(plans, {}, [](const auto& entry) { return entry.second.impl()->serial; });
-    bytes -= oldest->second.impl()->plan.list_bytes();
+    bytes -= oldest->second.impl()->list_bytes;
     plans.erase(oldest);
   }
 }

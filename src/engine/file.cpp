@@ -134,6 +134,7 @@ Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>&
   weir.team->trim();
   impl->serial = ++weir.plan_count;
   impl->seconds = now() - start;
+  impl->list_bytes = impl->plan.list_bytes();
   weir.plans.erase(key);
   weir.plans.insert(std::move(entry));
   weir.forget_plans();

@@ -28,7 +28,9 @@ Result<std::optional<Step>> File::Impl::repeat(const Plan* plan, std::optional<s
   const bool nobody_moves = all.nearest > all.farthest;
   if (all.vote == 0 || all.vote != all.most || (all.nearest != all.farthest && !nobody_moves))
     return std::optional<Step>{};
-  auto begun = begin(std::move(step), arena_for(*plan->impl()), nobody_moves ? 0 : all.nearest);
+  const std::uint64_t moved = nobody_moves ? 0 : all.nearest;
+  if (is_elsewhere(moved)) return std::optional<Step>{};
+  auto begun = begin(std::move(step), arena_for(*plan->impl()), moved);
   if (!begun) return begun.status();
   return std::optional<Step>{std::move(*begun)};
 }

@@ -15,6 +15,7 @@ namespace weir {
 struct Plan::Impl {
   RankPlan plan;
   SetPlan set;  ///< for plans of sub-files
+  std::uint64_t list_bytes = 0;  ///< of a plan that the context keeps
   std::shared_ptr<Team> team;
   std::uint64_t serial = 0;  ///< the same on all ranks: which of the context's plans it is
   double seconds = 0;        ///< that planning took on this rank

@@ -365,6 +365,51 @@ TEST_F(Semantics, hints_are_honoured_and_told) {
 }
 
 /// The MPI library opens none of these files before something is passed through.
+TEST_F(Semantics, hints_that_are_given_late_reach_the_MPI_library_and_Weir) {
+  const auto hints = [](const char* name, const char* value) {
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, name, value);
+    return info;
+  };
+  MPI_Info sieve_no_reads = hints("romio_ds_read", "disable"), sieve_no_writes = hints("romio_ds_write", "disable");
+  MPI_Info own = hints("access_style", "write_once"), one_aggregator = hints("cb_nodes", "1");
+  MPI_Info alone = hints("romio_cb_write", "disable");
+  // Before the MPI library has opened the file.
+  MPI_File opened = open("later");
+  EXPECT_EQ(MPI_File_set_view(opened, 0, MPI_BYTE, MPI_BYTE, "native", sieve_no_reads), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_set_info(opened, own), MPI_SUCCESS);
+  EXPECT_EQ(hint(opened, "romio_ds_read"), "disable");
+  EXPECT_EQ(hint(opened, "romio_ds_write"), "");
+  EXPECT_EQ(hint(opened, "access_style"), "write_once");
+  // When it has: then all hints are those that the library tells.
+  EXPECT_EQ(MPI_File_preallocate(opened, 4 * ranks()), MPI_SUCCESS);
+  EXPECT_EQ(hint(opened, "romio_ds_read"), "disable");
+  EXPECT_EQ(MPI_File_set_info(opened, sieve_no_writes), MPI_SUCCESS);
+  EXPECT_EQ(hint(opened, "romio_ds_write"), "disable");
+  MPI_Info_set(sieve_no_reads, "romio_ds_read", "enable");
+  EXPECT_EQ(MPI_File_set_view(opened, 0, MPI_INT, MPI_INT, "native", rank() == 0 ? MPI_INFO_NULL : sieve_no_reads),
+            MPI_SUCCESS);
+  EXPECT_EQ(hint(opened, "romio_ds_read"), rank() == 0 ? "disable" : "enable");
+  // Weir's own.
+  const auto write = [&](int value) {
+    EXPECT_EQ(MPI_File_write_at_all(opened, rank(), &value, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    int back = 0;
+    EXPECT_EQ(MPI_File_read_at_all(opened, rank(), &back, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(back, value);
+  };
+  write(1);
+  EXPECT_EQ(MPI_File_set_info(opened, one_aggregator), MPI_SUCCESS);
+  EXPECT_EQ(hint(opened, "cb_nodes"), "1");
+  EXPECT_EQ(hint(opened, "weir"), "collective");
+  write(2);
+  EXPECT_EQ(MPI_File_set_info(opened, alone), MPI_SUCCESS);
+  EXPECT_EQ(hint(opened, "weir"), "hint romio_cb_write is disable");
+  write(3);
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+  for (MPI_Info* info : {&sieve_no_reads, &sieve_no_writes, &own, &one_aggregator, &alone}) MPI_Info_free(info);
+}
+
 TEST_F(Semantics, what_a_file_is_can_be_asked_before_anything_is_passed_through) {
   MPI_File opened = open("asked");
   int mode = 0, same = MPI_UNEQUAL, atomic = 1;

@@ -128,7 +128,7 @@ void Step::Impl::take_back() noexcept {
 }
 
 Status Step::Impl::absorb() {
-  if (own().layout.direction == Direction::read || file_->in_set() || !remote_ || remote_->in_rounds()) {
+  if (own().layout.direction == Direction::read || !remote_ || remote_->in_rounds()) {
     const Status started = start();
     return started.ok() ? wait() : started;
   }

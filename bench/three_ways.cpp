@@ -56,10 +56,11 @@ Measurement ThreeWays::measure(Operation operation, const Ways& ways, const Prog
     std::iota(order.begin(), order.end(), 0U);
     std::ranges::shuffle(order, random);
     for (const std::size_t way : order) {
-      const auto [seconds, problem] = trial_.run(*ways[way], operation, StepKind::repeated);
+      const auto [seconds, problem, processor_s] = trial_.run(*ways[way], operation, StepKind::repeated);
       if (!problem.empty()) result.problems.push_back(fmt::format("{}: {}", ways[way]->name(), problem));
       if (block < warm_ups) continue;
       times[way].push_back(seconds);
+      result.processor_s[ways[way]->name()].push_back(processor_s);
       if (way > 0) continue;
       const Report report = ways[0]->report();
       if (report.bytes > 0 && report.remote_bytes == 0) result.problems.push_back("it did not go through remote memory");

@@ -1,6 +1,7 @@
 #include "trial.hpp"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,20 @@
 #include "statistics.hpp"
 
 namespace weir::bench {
+
+namespace {
+
+/// Of this process.
+double processor_seconds() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+}  // namespace
 
 const char* name(Operation operation) { return operation == Operation::write ? "write" : "read"; }
 const char* name(StepKind step) { return step == StepKind::first ? "first" : "repeated"; }
@@ -47,10 +62,17 @@ Trial::Outcome Trial::run(Mover& mover, Operation operation, StepKind step) {
   if (operation == Operation::write && scene_.existing && !file_there_) put_contents();
   mover.prepare(scene_, operation, step);
   lay_out(operation);
-  const double seconds = stopwatch_.time([&] { mover.move(scene_, operation); });
+  double processor_s = 0;
+  const double seconds = stopwatch_.time([&] {
+    const double before_s = processor_seconds();
+    mover.move(scene_, operation);
+    processor_s = processor_seconds() - before_s;
+  });
   mover.settle();
+  MPI_Allreduce(MPI_IN_PLACE, &processor_s, 1, MPI_DOUBLE, MPI_SUM, communicator_);
   return {seconds, operation == Operation::write ? check_contents(communicator_, scene_.path, file_bytes_, seed_)
-                                                 : first_of(communicator_, buffers_.check(contents_))};
+                                                 : first_of(communicator_, buffers_.check(contents_)),
+          processor_s};
 }
 
 double Trial::empty_run() {
@@ -64,9 +86,9 @@ Comparison::Comparison(MPI_Comm communicator, Trial& trial, Mover& weir, std::ve
     : communicator_{communicator}, trial_{trial}, weir_{weir}, formulations_{std::move(formulations)}, random_{seed} {}
 
 double Comparison::timed(Mover& mover, Measurement& result, Operation operation, StepKind step) {
-  const auto [seconds, problem] = trial_.run(mover, operation, step);
-  if (!problem.empty()) result.problems.push_back(fmt::format("{}: {}", mover.name(), problem));
-  return seconds;
+  const Trial::Outcome outcome = trial_.run(mover, operation, step);
+  if (!outcome.problem.empty()) result.problems.push_back(fmt::format("{}: {}", mover.name(), outcome.problem));
+  return outcome.seconds;
 }
 
 double Comparison::drop_hopeless(Times& times) {

@@ -83,7 +83,7 @@ std::string shown(const bench::Ratio& ratio) {
 struct Curves {
   explicit Curves(const std::string& first)
       : table{{first, "operation", "asynchronous", "synchronous", "two-phase", "sync / async", "two-phase / async",
-               "least waiting"}},
+               "least waiting", "processor, async", "processor, sync"}},
         absorbed{{first, "kept until absorbed", "until durable, in two phases", "ratio"}} {}
 
   [[nodiscard]] std::string text() const { return bench::aligned(table) + "\n" + bench::aligned(absorbed); }
@@ -93,9 +93,11 @@ struct Curves {
     const auto& synchronous = m.formulations_s.at("synchronous");
     const bench::Ratio gain = bench::ratio_of_pairs(synchronous, m.weir_s),
                        against = bench::ratio_of_pairs(m.baseline_s, m.weir_s);
+    const auto processor = [&](const char* way) { return format_seconds(bench::median(m.processor_s.at(way))); };
     table.push_back({point.label, m.operation, format_seconds(bench::median(m.weir_s)),
                      format_seconds(bench::median(synchronous)), format_seconds(bench::median(m.baseline_s)),
-                     shown(gain), shown(against), fmt::format("{:.1f} %", 100 * m.waiting_share)});
+                     shown(gain), shown(against), fmt::format("{:.1f} %", 100 * m.waiting_share),
+                     processor("asynchronous"), processor("synchronous")});
     json.push_back({{"chunk", point.chunk},
                     {"ranks", point.ranks},
                     {"operation", m.operation},
@@ -103,6 +105,7 @@ struct Curves {
                     {"synchronous_s", synchronous},
                     {"two_phase_s", m.baseline_s},
                     {"waiting_share", m.waiting_share},
+                    {"processor_s", m.processor_s},
                     {"problems", m.problems}});
   }
 
@@ -114,6 +117,7 @@ struct Curves {
                     {"operation", m.operation},
                     {"absorbed_s", m.weir_s},
                     {"durable_s", m.baseline_s},
+                    {"processor_s", m.processor_s},
                     {"problems", m.problems}});
   }
 

@@ -66,7 +66,6 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   void stored(std::size_t section, std::span<const std::uint64_t> sums) noexcept {
     if (set_) set_->stored(section, sums);
   }
-  [[nodiscard]] bool in_set() const noexcept { return set_ != nullptr; }
   /// Whether ranks make checksums of what they write.
   [[nodiscard]] bool makes_checksums() const noexcept { return set_ && set_->writes(); }
 

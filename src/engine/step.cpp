@@ -379,7 +379,6 @@ std::string Step::Impl::explain() const {
   if (own().layout.placement.remote && !remote_)
     text += "not through remote memory: this context has no memory servers\n";
   if (!loss_.empty()) text += fmt::format("the last pass did not go through remote memory: {}\n", loss_);
-  if (remote_ && file_ && file_->in_set()) text += "absorb waits until all is stored: the file has sub-files\n";
   if (own().domain && arena_ && !arena_->where().empty())
     text += fmt::format("buffers of rank {} are in {}\n", pass_.team.rank(), arena_->where());
   if (last_s_ > 0 && own().layout.placement.predicted_s > 0)

@@ -1,6 +1,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <ctime>
+
 #include "core/errors.hpp"
 #include "core/log.hpp"
 #include "engine/step.hpp"
@@ -13,6 +15,14 @@ void come_later() noexcept {
   constexpr int nicer = 10;
   const auto thread = static_cast<id_t>(::gettid());
   ::setpriority(PRIO_PROCESS, thread, ::getpriority(PRIO_PROCESS, thread) + nicer);
+}
+
+/// Until the other ranks of this node have left the meeting too, which they need processors for; not for long.
+void let_others_leave(Team& team, std::uint32_t meeting) noexcept {
+  constexpr double most_s = 0.01;
+  constexpr timespec while_ns{0, 100'000};
+  const Deadline deadline = Deadline::in(most_s);
+  while (!team.all_heard(meeting) && !deadline.is_over()) ::nanosleep(&while_ns, nullptr);
 }
 
 }  // namespace
@@ -108,8 +118,9 @@ void Step::Impl::leave_to_background() noexcept {
   if (!aggregator_) return;
   background_done_.store(false);
   try {
-    background_ = std::thread{[this] {
+    background_ = std::thread{[this, meeting = pass_.team.agreements()] {
       come_later();
+      let_others_leave(pass_.team, meeting);
       carry_all();
     }};
   } catch (const std::exception&) {
@@ -123,7 +134,7 @@ void Step::Impl::take_back() noexcept {
 }
 
 Status Step::Impl::absorb() {
-  if (own().layout.direction == Direction::read || file_->in_set() || !remote_ || remote_->in_rounds()) {
+  if (own().layout.direction == Direction::read || !remote_ || remote_->in_rounds()) {
     const Status started = start();
     return started.ok() ? wait() : started;
   }

@@ -198,13 +198,13 @@ void ThreePhase::move_pieces(const Edge& edge, const std::vector<std::byte*>& me
 
 bool ThreePhase::move_own(const std::vector<std::byte*>& memory) noexcept {
   const auto& edges = part_.dump.route.edges;
-  bool moved = false;
+  bool moved = false, ready = false;
   while (!pass_.failed() && next_ < order_.size()) {
     const Edge& edge = edges[order_[next_]];
     if (round_of(edge.window) > round_) break;
     for (std::uint32_t t = edge.first_transfer; t < edge.first_transfer + edge.transfers; ++t)
       if (!memory[part_.dump.route.transfers[t].variable]) return moved;
-    if (!prepare_own()) break;
+    if (!ready && !(ready = prepare_own())) break;
     if (std::byte* mapped = dump_->own->mapped())
       copy_own(edge, {0, edge.bytes}, memory, mapped + part_.places[order_[next_]]);
     else if (rounds_ > 1)

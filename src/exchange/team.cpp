@@ -223,12 +223,18 @@ bool Team::complete() noexcept {
   // A rank that dropped out has left all earlier agreements: this one may have become complete in between.
   if (first.generation.load() == generation_ && first.dropped_out.load() == 0) return false;
   if (first.generation.load() == generation_) return deserted();
-  ++generation_;
+  control(local_rank_).heard.store(++generation_);
   result_ = first.result;
   if (result_.other_call != 0) {
     control(local_rank_).journal.forget();
     broken_ = (result_.flags & Outcome::committed) != 0;
   }
+  return true;
+}
+
+bool Team::all_heard(std::uint32_t agreement) noexcept {
+  for (int i = 0; i < local_size(); ++i)
+    if (static_cast<std::int32_t>(control(i).heard.load() - agreement) < 0) return false;
   return true;
 }
 

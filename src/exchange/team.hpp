@@ -75,6 +75,10 @@ class Team {
   [[nodiscard]] bool complete() noexcept;
   [[nodiscard]] const Outcome& result() const noexcept { return result_; }
   void wait_for_result() noexcept;
+  /// How many there were.
+  [[nodiscard]] std::uint32_t agreements() const noexcept { return generation_; }
+  /// Whether all ranks of this node know the result of that one. From any thread.
+  [[nodiscard]] bool all_heard(std::uint32_t agreement) noexcept;
   /// arrive, wait, result.
   const Outcome& agree(const Outcome& mine) noexcept;
   /// The first problem of all the ranks'.

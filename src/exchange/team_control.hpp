@@ -49,6 +49,7 @@ struct Team::Control {
   std::array<std::atomic<std::uint64_t>, first_free_segment> posted;  // bytes, in the segments used for announcements
   std::array<std::atomic<std::uint64_t>, first_free_segment> posted_abroad;  // of these, for other nodes
   Outcome outcome;
+  std::atomic<std::uint32_t> heard;  // the last agreement whose result the rank knows
   // Used in the page of the node's first rank:
   alignas(64) std::atomic<std::uint32_t> arrived;
   alignas(64) std::atomic<std::uint32_t> generation;

@@ -117,13 +117,17 @@ void FrameServer::forget(int descriptor) noexcept {
   watched_.erase(descriptor);
 }
 
+void FrameServer::end(std::uint64_t session) noexcept {
+  for (auto& [descriptor, connection] : connections_)
+    if (connection->session.id == session) drop(*connection, "it cannot be served any more");
+}
+
 int FrameServer::wait_ms() const noexcept { return connections_.empty() && !paused_ ? -1 : look_ms; }
 
 Status FrameServer::run() {
   std::array<epoll_event, 64> events{};
   while (!stopping_) {
-    const int timeout_ms = service_.is_idle() ? wait_ms() : 0;
-    const int count = ::epoll_wait(epoll_.get(), events.data(), events.size(), timeout_ms);
+    const int count = ::epoll_wait(epoll_.get(), events.data(), events.size(), wait_ms());
     if (count < 0 && errno != EINTR) return system_problem(errno, "wait for clients");
     for (int i = 0; i < count; ++i) {
       const auto& event = events[static_cast<std::size_t>(i)];
@@ -346,8 +350,8 @@ void FrameServer::drop(Connection& connection, std::string_view reason) {
 }
 
 void FrameServer::close_dropped() {
-  for (const int descriptor : dropped_) {
-    const auto found = connections_.find(descriptor);
+  for (std::size_t next = 0; next < dropped_.size(); ++next) {  // the end of one can be that of another
+    const auto found = connections_.find(dropped_[next]);
     const std::unique_ptr<Connection> connection = std::move(found->second);
     connections_.erase(found);
     if (auto user = per_user_.find(connection->session.process.uid); --user->second == 0) per_user_.erase(user);

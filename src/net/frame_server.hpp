@@ -48,6 +48,8 @@ class FrameServer {
   /// Calls `ready` when a descriptor can be read, until it is forgotten.
   Status watch(int descriptor, std::function<void()> ready);
   void forget(int descriptor) noexcept;
+  /// Gives a client up, soon.
+  void end(std::uint64_t session) noexcept;
 
   [[nodiscard]] const Endpoint& endpoint() const noexcept { return endpoint_; }
   [[nodiscard]] const ServerCounters& counters() const noexcept { return counters_; }

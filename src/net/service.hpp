@@ -33,8 +33,6 @@ class Service {
   virtual Answer handle(const Session& session, const Frame& request) = 0;
   /// The connection is over, whoever ended it; not called for clients that never asked for anything.
   virtual void left(const Session& session) noexcept = 0;
-  /// Work beside requests, before the server waits for the next; false when there is more of it.
-  virtual bool is_idle() noexcept { return true; }
 };
 
 }  // namespace weir

@@ -34,6 +34,7 @@ Status LentMemory::allocate(std::uint64_t region, const AllocateRequest& request
   if (!memory) return {Code::no_memory, memory.status().message()};
   // Nobody can shrink it under a client that has it mapped. Files in a directory have no seals.
   ::fcntl(memory->address().descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+  ::madvise(memory->data(), memory->size(), MADV_DONTFORK);  // a client's process has only what that may reach
   regions_.emplace(region, Region{*std::move(memory), request.bytes, request.part});
   return {};
 }
@@ -51,12 +52,8 @@ Result<Answer> LentMemory::lend(std::uint64_t region, const Session& session, st
     return Answer{MemoryMessage::region, answer.encode(), std::move(lent)};
   }
   if (access & MemoryFeature::ucx) {
-    if (!ucx_) {
-      auto ucx = UcxLender::make(server);
-      if (!ucx) return ucx.status();
-      ucx_ = *std::move(ucx);
-    }
-    if (Status status = ucx_->lend(session.id, region, memory.data(), bytes, answer); !status) return status;
+    if (!ucx_) ucx_ = UcxLender::make(server);
+    if (Status status = ucx_->lend(session.id, memory.address().descriptor, answer); !status) return status;
     return Answer{MemoryMessage::region, answer.encode()};
   }
   return problem(Code::unsupported, "cannot lend memory: the server and this client have no way in common to reach it");

@@ -28,7 +28,6 @@ class LentMemory {
   Result<Answer> lend(std::uint64_t region, const Session& session, std::uint64_t access, FrameServer& server);
   void free(std::uint64_t region) noexcept;
   void left(const Session& session) noexcept;
-  bool is_idle() noexcept { return !ucx_ || ucx_->is_idle(); }
 
  private:
   struct Region {

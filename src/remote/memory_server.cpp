@@ -61,7 +61,6 @@ class MemoryService final : public MemoryServer, private Service {
 
   Answer handle(const Session& session, const Frame& request) override;
   void left(const Session& session) noexcept override;
-  bool is_idle() noexcept override { return memory_.is_idle(); }
 
   Answer allocate(const Session& session, const AllocateRequest& request);
   Answer attach(const Session& session, const AttachRequest& request);

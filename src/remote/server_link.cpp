@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <thread>
 
 #include "core/errors.hpp"
 #include "core/units.hpp"
@@ -42,6 +43,7 @@ Status ServerLink::settle() noexcept {
   Deadline deadline = Deadline::in(timeout_s);
   for (int i = 1; ucx->pending() > 0; ++i) {
     if (ucx->progress()) deadline = Deadline::in(timeout_s);
+    else std::this_thread::yield();  // to the server, where it shares the processors
     if (i % looks != 0) continue;
     if (Status status = failure(); !status) return status;
     if (!deadline.is_over()) continue;

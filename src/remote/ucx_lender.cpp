@@ -1,134 +1,111 @@
 #if WEIR_HAVE_UCX
 #include "remote/ucx_lender.hpp"
 
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <csignal>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/errors.hpp"
-#include "remote/ucx_library.hpp"
+#include "core/log.hpp"
+#include "remote/ucx_process.hpp"
 
 namespace weir {
 namespace {
 
-class ContextLender final : public UcxLender {
+constexpr double answer_s = 10;  ///< for a process to begin, or to lend a region; others wait meanwhile
+
+class ProcessLender final : public UcxLender {
  public:
-  ContextLender(UcxContext context, FrameServer& server) : context_{std::move(context)}, server_{server} {}
-  ~ContextLender() override {
-    for (const auto& [session, worker] : workers_) end(worker);
-    for (const auto& [region, memory] : regions_) ucx_.ucp_mem_unmap(context_.handle, memory.handle);
+  explicit ProcessLender(FrameServer& server) : server_{server} {}
+  ~ProcessLender() override {
+    for (auto& [session, process] : processes_) end(process);
   }
 
-  Status lend(std::uint64_t session, std::uint64_t region, std::byte* data, std::uint64_t bytes,
-              RegionAnswer& answer) override {
-    auto worker = worker_of(session);
-    if (!worker) return worker.status();
-    auto memory = memory_of(region, data, bytes);
-    if (!memory) return memory.status();
-    answer.address = reinterpret_cast<std::uint64_t>(data);
-    answer.key = (*memory)->key;
-    answer.worker = (*worker)->address;
+  Status lend(std::uint64_t session, int memory, RegionAnswer& answer) override {
+    auto found = process_of(session);
+    if (!found) return found.status();
+    Process& process = **found;
+    process.regions.insert(answer.region);
+    const LenderRequest request{LenderRequest::Verb::lend, answer.region, answer.bytes};
+    std::vector<std::byte> bytes(LenderAnswer::most_bytes);
+    ssize_t got = send_some(process.socket.get(), std::as_bytes(std::span{&request, 1}), memory);
+    if (got > 0 && wait_for(process.socket.get(), POLLIN, Deadline::in(answer_s)))
+      got = receive_some(process.socket.get(), bytes);
+    else
+      got = -1;
+    auto lent = LenderAnswer::decode(std::span{bytes}.first(static_cast<std::size_t>(std::max<ssize_t>(got, 0))));
+    if (!lent) {
+      server_.end(session);
+      return problem(Code::io, "cannot lend memory: the process that does it for this client has ended, or stands still");
+    }
+    if (lent->code != 0) return {static_cast<Code>(lent->code), lent->message};
+    answer.address = lent->address;
+    answer.key = std::move(lent->key);
+    answer.worker = std::move(lent->worker);
     return {};
   }
+
   void free(std::uint64_t region) noexcept override {
-    const auto found = regions_.find(region);
-    if (found == regions_.end()) return;
-    ucx_.ucp_mem_unmap(context_.handle, found->second.handle);
-    regions_.erase(found);
+    const LenderRequest request{LenderRequest::Verb::free, region, 0};
+    for (auto& [session, process] : processes_)
+      if (process.regions.erase(region) > 0 && send_some(process.socket.get(), std::as_bytes(std::span{&request, 1})) < 0)
+        server_.end(session);
   }
+
   void left(std::uint64_t session) noexcept override {
-    const auto found = workers_.find(session);
-    if (found == workers_.end()) return;
+    const auto found = processes_.find(session);
+    if (found == processes_.end()) return;
     end(found->second);
-    workers_.erase(found);
-  }
-  bool is_idle() noexcept override {
-    bool idle = true;
-    for (auto& [session, worker] : workers_) {
-      if (!worker.busy) continue;  // every look at it is a system call, and its descriptor will tell
-      constexpr int most = 64;     // so that requests are not forgotten
-      int steps = 0;
-      while (steps < most && ucx_.ucp_worker_progress(worker.handle) != 0) ++steps;
-      worker.busy = steps == most || ucx_.ucp_worker_arm(worker.handle) != UCS_OK;
-      idle = idle && !worker.busy;
-    }
-    return idle;
+    processes_.erase(found);
   }
 
  private:
-  struct Worker {
-    ucp_worker_h handle = nullptr;
-    int descriptor = -1;
-    std::vector<char> address;
-    bool busy = true;  ///< until it is armed
-  };
-  struct Memory {
-    ucp_mem_h handle = nullptr;
-    std::vector<char> key;
+  struct Process {
+    pid_t pid = -1;
+    Descriptor socket;
+    std::unordered_set<std::uint64_t> regions;
   };
 
-  Result<const Worker*> worker_of(std::uint64_t session) {
-    if (const auto found = workers_.find(session); found != workers_.end()) return &found->second;
-    auto handle = context_.new_worker();
-    if (!handle) return handle.status();
-    Worker worker{*handle, -1, {}, true};
-    const auto failed = [&](Status status) {
-      ucx_.ucp_worker_destroy(worker.handle);
-      return status;
+  Result<Process*> process_of(std::uint64_t session) {
+    if (const auto found = processes_.find(session); found != processes_.end()) return &found->second;
+    int ends[2] = {};
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+      return system_problem(errno, "start a process for a client");
+    Process process{-1, Descriptor{ends[0]}, {}};
+    const Descriptor other{ends[1]};
+    process.pid = ::fork();
+    if (process.pid == 0) serve_through_ucx(other.get());
+    if (process.pid < 0) return system_problem(errno, "start a process for a client");
+    const auto ended = [this, session] {
+      log_line(LogComponent::net, LogLevel::warn, "client {} is given up: UCX has ended the process that served it",
+               session);
+      server_.end(session);
     };
-    ucp_address_t* address = nullptr;
-    std::size_t length = 0;
-    if (auto status = ucx_.ucp_worker_get_address(worker.handle, &address, &length); status != UCS_OK)
-      return failed(ucx_problem(ucx_, status, "tell where a worker is"));
-    const char* text = reinterpret_cast<const char*>(address);
-    worker.address.assign(text, text + length);
-    ucx_.ucp_worker_release_address(worker.handle, address);
-    if (auto status = ucx_.ucp_worker_get_efd(worker.handle, &worker.descriptor); status != UCS_OK)
-      return failed(ucx_problem(ucx_, status, "wait"));
-    const auto wake = [this, session] { workers_.at(session).busy = true; };
-    if (Status status = server_.watch(worker.descriptor, wake); !status) return failed(std::move(status));
-    return &workers_.emplace(session, std::move(worker)).first->second;
+    if (Status status = server_.watch(process.socket.get(), ended); !status) return end(process), status;
+    return &processes_.emplace(session, std::move(process)).first->second;
   }
 
-  Result<const Memory*> memory_of(std::uint64_t region, std::byte* data, std::uint64_t bytes) {
-    if (const auto found = regions_.find(region); found != regions_.end()) return &found->second;
-    ucp_mem_map_params_t parameters{};
-    parameters.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
-    parameters.address = data;
-    parameters.length = bytes;
-    Memory memory;
-    if (auto status = ucx_.ucp_mem_map(context_.handle, &parameters, &memory.handle); status != UCS_OK)
-      return ucx_problem(ucx_, status, "register memory");
-    void* key = nullptr;
-    std::size_t length = 0;
-    if (auto status = ucx_.ucp_rkey_pack(context_.handle, memory.handle, &key, &length); status != UCS_OK) {
-      ucx_.ucp_mem_unmap(context_.handle, memory.handle);
-      return ucx_problem(ucx_, status, "make a key");
+  void end(const Process& process) noexcept {
+    server_.forget(process.socket.get());
+    ::kill(process.pid, SIGKILL);
+    while (::waitpid(process.pid, nullptr, 0) < 0 && errno == EINTR) {
     }
-    memory.key.assign(static_cast<const char*>(key), static_cast<const char*>(key) + length);
-    ucx_.ucp_rkey_buffer_release(key);
-    return &regions_.emplace(region, std::move(memory)).first->second;
   }
 
-  void end(const Worker& worker) noexcept {
-    server_.forget(worker.descriptor);
-    ucx_.ucp_worker_destroy(worker.handle);
-  }
-
-  UcxContext context_;
-  const UcxLibrary& ucx_ = context_.ucx;
   FrameServer& server_;
-  std::unordered_map<std::uint64_t, Worker> workers_;
-  std::unordered_map<std::uint64_t, Memory> regions_;
+  std::unordered_map<std::uint64_t, Process> processes_;
 };
 
 }  // namespace
 
 bool UcxLender::is_built_in() noexcept { return true; }
 
-Result<std::unique_ptr<UcxLender>> UcxLender::make(FrameServer& server) {
-  auto context = UcxContext::make();
-  if (!context) return context.status();
-  return std::unique_ptr<UcxLender>{std::make_unique<ContextLender>(*std::move(context), server)};
-}
+std::unique_ptr<UcxLender> UcxLender::make(FrameServer& server) { return std::make_unique<ProcessLender>(server); }
 
 }  // namespace weir
 #endif

@@ -9,21 +9,19 @@
 
 namespace weir {
 
-/// The server's side of puts and gets through UCX. Each client has a worker of its own that ends with its session, so
-/// that nothing that a client began can arrive after it was given up.
+/// The server's side of puts and gets through UCX. Each client has a process of its own that ends with its session: what
+/// a client does to UCX, which may end a process by an assertion, reaches no other client, and nothing that it began can
+/// arrive after it was given up.
 class UcxLender {
  public:
   static bool is_built_in() noexcept;
-  static Result<std::unique_ptr<UcxLender>> make(FrameServer& server);
+  static std::unique_ptr<UcxLender> make(FrameServer& server);
   virtual ~UcxLender() = default;
 
-  /// Fills in address, key and worker of an answer.
-  virtual Status lend(std::uint64_t session, std::uint64_t region, std::byte* data, std::uint64_t bytes,
-                      RegionAnswer& answer) = 0;
+  /// Fills in address, key and worker of an answer that has number and size. The descriptor is of the region's memory.
+  virtual Status lend(std::uint64_t session, int memory, RegionAnswer& answer) = 0;
   virtual void free(std::uint64_t region) noexcept = 0;
   virtual void left(std::uint64_t session) noexcept = 0;
-  /// Moves transfers forward; false when there is more to do before the server may wait.
-  virtual bool is_idle() noexcept = 0;
 };
 
 }  // namespace weir

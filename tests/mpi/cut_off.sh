@@ -27,12 +27,11 @@ ip link set weir0 up
 $there ip addr add 10.77.0.2/24 dev weir1
 $there ip link set weir1 up
 tc qdisc add dev weir0 root tbf rate 60mbit burst 32kb latency 100ms
-# Started again when UCX ends it: see the limits in docs/remote_memory.md.
-UCX_NET_DEVICES=weir1 sh -c 'trap "kill \$child; exit" TERM; while :; do "$@" & child=$!; wait $child; done' sh \
-  $there "$server" 100000000 "$directory/contact" tcp:10.77.0.2:0 "$directory/secret" &
+UCX_NET_DEVICES=weir1 $there "$server" 100000000 "$directory/contact" tcp:10.77.0.2:0 "$directory/secret" &
 process=$!
 until [ -e "$directory/contact" ]; do
   kill -0 $process || exit 1
   sleep 0.05
 done
-UCX_NET_DEVICES=weir0 WEIR_REMOTE_CONTACT=$directory/contact WEIR_REMOTE_SECRET=$directory/secret "$@"
+UCX_NET_DEVICES=weir0 WEIR_REMOTE_CONTACT=$directory/contact WEIR_REMOTE_SECRET=$directory/secret "$@" || exit 1
+kill -0 $process  # the server has survived it all

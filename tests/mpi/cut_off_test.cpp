@@ -41,16 +41,9 @@ class CutOff : public World {
       EXPECT_EQ(std::system(fmt::format("{} down", std::getenv("TEST_LINK")).c_str()), 0);
     }};
   }
-  /// Where a server was ended, another one comes.
   [[nodiscard]] static Context connect() {
-    const Settings settings{
-        {"memory.tier", "remote"}, {"remote.timeout", "1"}, {"plan.aggregators", "2"}, {"plan.buffer_size", "65536"}};
-    auto weir = Context::make(MPI_COMM_WORLD, settings);
-    for (int tries = 0; !weir && tries < 100; ++tries) {
-      std::this_thread::sleep_for(std::chrono::milliseconds{50});
-      weir = Context::make(MPI_COMM_WORLD, settings);
-    }
-    return std::move(weir).value();
+    return Context{MPI_COMM_WORLD,
+            {{"memory.tier", "remote"}, {"remote.timeout", "1"}, {"plan.aggregators", "2"}, {"plan.buffer_size", "65536"}}};
   }
   [[nodiscard]] Declaration chunks() const {
     return Declaration{{static_cast<std::uint64_t>(rank()) * chunk, chunk, static_cast<std::uint64_t>(ranks()) * chunk,

@@ -283,8 +283,10 @@ TEST_F(Remote, a_server_killed_at_any_moment_of_a_step_costs_no_byte) {
 TEST_F(Remote, what_is_absorbed_is_stored_while_the_program_goes_on) {
   start_server();
   Context weir{MPI_COMM_WORLD, settings({{"remote.when_lost", "fail"}})};
-  for (int pass = 0; pass < 3; ++pass) {
-    File file = weir.create(path()).value();
+  const char* const files[] = {"shared", "node", "shared", "rank", "node"};
+  for (int pass = 0; pass < 5; ++pass) {
+    SCOPED_TRACE(pass);
+    File file = weir.create(path(), Settings{{"plan.files", files[pass]}}).value();
     Step step = file.declare(chunks()).value();
     Bytes bytes = data(pass);
     step.write(0, bytes).value();

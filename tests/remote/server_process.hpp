@@ -10,8 +10,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "net/connection.hpp"
 #include "remote/memory_server.hpp"
@@ -84,6 +86,11 @@ inline double processor_seconds(pid_t pid) {
   double user = 0, system = 0;
   file >> user >> system;
   return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+inline std::vector<pid_t> children_of(pid_t pid) {
+  std::ifstream list{"/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children"};
+  return {std::istream_iterator<pid_t>{list}, {}};
 }
 
 inline RegionName named(std::uint64_t serial, std::uint64_t rank = 0) { return {{0x1234, 0x5678}, serial, rank}; }

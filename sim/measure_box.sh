@@ -1,14 +1,17 @@
 #!/bin/sh
-# measure_box.sh WEIR DIRECTORY: times of Weir in boxes, as files that `weir box compare` reads. Needs root and a quiet machine.
+# measure_box.sh WEIR DIRECTORY [PAIRS [SECONDS]]: times of Weir in boxes, as files that `weir box compare` reads; at most
+# so many seconds each. Needs root and a quiet machine.
 set -eu
 weir=$1
 directory=$2
+pairs=${3:-7}
+seconds=${4:-120}
 mkdir -p "$directory"
 measure() {
   name=$1
   shift
   echo "$name"
-  "$weir" bench "$@" --pairs 7 --budget 120 --json "$directory/$name.json" >/dev/null
+  "$weir" bench "$@" --pairs "$pairs" --budget "$seconds" --json "$directory/$name.json" >/dev/null
 }
 for rate in 50mbit 200mbit; do
   for particles in 1000 25000; do

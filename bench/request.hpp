@@ -54,8 +54,8 @@ struct Answer {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Request, workload, parameters, baseline, operations, directory, existing, pairs,
                                    budget_s, seed, settings, hints, through_run, readers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Measurement, operation, step, formulation, formulations_s, weir_s, baseline_s,
-                                   warm_ups, problems, peak_memory_bytes, buffer_bytes, list_bytes, plan, memcpy_s, plain_s,
-                                   empty_s, waiting_share)
+                                   warm_ups, problems, peak_memory_bytes, buffer_bytes, list_bytes, plan, memcpy_s,
+                                   plain_s, empty_s, waiting_share)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Answer, phase, done, measurements, mpi)
 
 }  // namespace weir::bench

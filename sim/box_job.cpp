@@ -113,7 +113,8 @@ void schedule_aggregated(BoxSchedule& schedule, const std::vector<RankPlan>& pla
     std::vector<std::vector<int>> emptied;  // by window: when its buffer is free again
     for (std::uint32_t w = 0; w < domain.windows; ++w) {
       const std::uint32_t window = domain.first_window + w;
-      const std::vector<int> free = w < layout.placement.buffers ? std::vector<int>{} : emptied[w - layout.placement.buffers];
+      const std::uint32_t buffers = layout.placement.buffers;
+      const std::vector<int> free = w < buffers ? std::vector<int>{} : emptied[w - buffers];
       std::vector<int> exchanged, stored;
       const auto store = [&](const std::vector<int>& after) {
         for (const Extent& extent : extents_of(layout, window))
@@ -123,7 +124,8 @@ void schedule_aggregated(BoxSchedule& schedule, const std::vector<RankPlan>& pla
       for (const auto& [node, bytes] : shares_of(plans, nodes, window)) {
         std::vector<int> after = write ? free : stored;
         if (const auto last = last_of_node.find(node); last != last_of_node.end()) after.push_back(last->second);
-        exchanged.push_back(schedule.move(write ? node : aggregator, write ? aggregator : node, bytes, std::move(after)));
+        const int from = write ? node : aggregator, to = write ? aggregator : node;
+        exchanged.push_back(schedule.move(from, to, bytes, std::move(after)));
         last_of_node[node] = exchanged.back();
       }
       if (write) store(exchanged);

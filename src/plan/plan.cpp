@@ -356,8 +356,7 @@ std::optional<std::string> why_direct_after_all(const Layout& layout, std::span<
   const double aggregated = placement.predicted_s + rounds * round_s(*request.machine);
   const double direct = direct_s(*request.machine, demand);
   if (direct >= aggregated) return {};
-  return fmt::format("direct: with the traffic of this step {} aggregator{} take{} {}, every rank for itself {}",
-                     layout.domains.size(), layout.domains.size() == 1 ? "" : "s", layout.domains.size() == 1 ? "s" : "",
+  return fmt::format("direct: with the traffic of this step aggregation takes {}, every rank for itself {}",
                      format_seconds(aggregated), format_seconds(direct));
 }
 

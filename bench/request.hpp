@@ -37,6 +37,7 @@ struct Measurement {
   std::vector<std::string> problems;               ///< runs whose contents were wrong
   std::uint64_t peak_memory_bytes = 0;             ///< growth of the resident memory, of the rank where it is largest
   std::uint64_t buffer_bytes = 0, list_bytes = 0;  ///< as Weir reports them, of the rank where they are largest
+  std::uint64_t plan = 0;                          ///< the hash of Weir's
   std::map<std::string, std::vector<double>> processor_s;  ///< of all ranks together, by name, where it was measured
   double memcpy_s = 0;                             ///< copying all bytes once in one process
   double plain_s = 0;                              ///< one process writing or reading the whole file by plain calls
@@ -54,7 +55,7 @@ struct Answer {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Request, workload, parameters, baseline, operations, directory, existing, pairs,
                                    budget_s, seed, settings, hints, through_run, readers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Measurement, operation, step, formulation, formulations_s, weir_s, baseline_s,
-                                   warm_ups, problems, peak_memory_bytes, buffer_bytes, list_bytes, processor_s,
+                                   warm_ups, problems, peak_memory_bytes, buffer_bytes, list_bytes, plan, processor_s,
                                    memcpy_s, plain_s, empty_s, waiting_share)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Answer, phase, done, measurements, mpi)
 

@@ -29,6 +29,7 @@ struct Results {
   std::string mpi;
   std::string file_system;
   double wire_bytes_per_s = 0;  ///< what the links to the storage carry, where they are known
+  nlohmann::ordered_json box;   ///< the box that it ran in, as `weir box compare` needs it; null: none
   std::vector<Entry> entries;
   std::vector<Failure> failures;
 

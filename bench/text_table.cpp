@@ -1,6 +1,7 @@
 #include "text_table.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -19,6 +20,15 @@ std::string aligned(const std::vector<std::vector<std::string>>& lines) {
     text += row.substr(0, row.find_last_not_of(' ') + 1) + '\n';
   }
   return text;
+}
+
+std::string markdown(const std::vector<std::vector<std::string>>& lines) {
+  std::string text;
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    text += fmt::format("| {} |\n", fmt::join(lines[k], " | "));
+    if (k == 0) text += fmt::format("|{}|\n", fmt::join(std::vector<std::string>(lines[0].size(), "---"), "|"));
+  }
+  return text + "\n";
 }
 
 }  // namespace weir::bench

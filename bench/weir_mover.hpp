@@ -24,6 +24,7 @@ class WeirMover : public Mover {
 
   /// Of the last move, on this rank.
   [[nodiscard]] Report report() const { return last_->report(); }
+  [[nodiscard]] std::uint64_t plan_hash() const { return last_->plan().hash(); }
 
  private:
   Result<File> open(const Scene& scene, Operation operation);

@@ -23,6 +23,7 @@ struct MemoryUse {
   std::uint64_t peak_growth = 0;
   std::uint64_t buffers = 0;
   std::uint64_t lists = 0;
+  std::uint64_t plan = 0;
   std::string problem;
 };
 
@@ -88,6 +89,7 @@ class Job {
         measurement.peak_memory_bytes = memory.peak_growth;
         measurement.buffer_bytes = memory.buffers;
         measurement.list_bytes = memory.lists;
+        measurement.plan = memory.plan;
         measurement.memcpy_s = limits.memcpy_s;
         measurement.plain_s = operation == Operation::write ? limits.write_s : limits.read_s;
         measurement.empty_s = empty_s;
@@ -111,7 +113,7 @@ class Job {
     WeirMover fresh{communicator_, request_.settings};
     const std::string wrong = trial_.run(fresh, operation, step).problem;
     return {greatest(communicator_, memory.peak_growth()), greatest(communicator_, fresh.report().buffer_bytes),
-            greatest(communicator_, fresh.report().list_bytes), wrong};
+            greatest(communicator_, fresh.report().list_bytes), fresh.plan_hash(), wrong};
   }
 
   void tell(const std::string& phase, double done, std::vector<Measurement> measurements) const {

@@ -97,9 +97,9 @@ class Ceph {
     for (Job& job : jobs) job.finish();
   }
 
+  /// Objects of one stripe each: Ceph places objects at random, and few large ones rarely lie evenly on all hosts.
   void stripe() const {
-    const std::string layout =
-        fmt::format("stripe_unit={} stripe_count={} object_size=4194304", state_.order().stripe, storage_.size());
+    const std::string layout = fmt::format("stripe_unit={0} stripe_count=1 object_size={0}", state_.order().stripe);
     on(state_.cluster().names(Role::compute).front(),
        {"setfattr", "-n", "ceph.dir.layout", "-v", layout, state_.file_system()})
         .finish();

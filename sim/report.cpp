@@ -90,16 +90,6 @@ std::vector<std::string> claim_lines(const Report& report) {
   return lines;
 }
 
-std::string markdown_table(const Table& lines) {
-  std::string text;
-  for (std::size_t k = 0; k < lines.size(); ++k) {
-    text += fmt::format("| {} |\n", fmt::join(lines[k], " | "));
-    if (k == 0)
-      text += "|" + fmt::format("{}", fmt::join(std::vector<std::string>(lines[0].size(), "---"), "|")) + "|\n";
-  }
-  return text + "\n";
-}
-
 }  // namespace
 
 std::string Report::text() const {
@@ -115,10 +105,10 @@ std::string Report::text() const {
 std::string Report::markdown(const std::string& plot) const {
   const Experiment& told = *experiment;
   std::string out = fmt::format("## {}\n\n`weir sim {} --sweep`, from {}.\n\n{}\n\n{}![{}]({})\n\n{}{}\n\n", told.title,
-                                told.name, told.source, told.modelled, markdown_table(case_table(*this)), told.name,
-                                plot, markdown_table(assumption_table(told)), fmt::join(claim_lines(*this), "\n"));
+                                told.name, told.source, told.modelled, bench::markdown(case_table(*this)), told.name,
+                                plot, bench::markdown(assumption_table(told)), fmt::join(claim_lines(*this), "\n"));
   if (!variations.empty())
-    out += fmt::format("{}{}.\n\n", markdown_table(sweep_table(*this)), fmt::join(sweep_sums(*this), ", "));
+    out += fmt::format("{}{}.\n\n", bench::markdown(sweep_table(*this)), fmt::join(sweep_sums(*this), ", "));
   return out + told.remarks + "\n\n";
 }
 

@@ -106,6 +106,7 @@ bench::Results run_all(const BenchOptions& options, const box::State* box) {
   results.file_system = posix_traits(scratch.path()).file_system;
   if (box != nullptr) {
     results.wire_bytes_per_s = storage_links(*box);
+    results.box = box_facts(*box);
     const box::Order& order = box->order();
     results.file_system = fmt::format("{} in a box ({}, {})", order.storage, order.topology, order.rate);
   }

@@ -14,6 +14,9 @@
 #include "commands.hpp"
 #include "core/errors.hpp"
 #include "launch.hpp"
+#include "machine/description.hpp"
+#include "machine/posix_traits.hpp"
+#include "machine/stored.hpp"
 
 namespace weir::tools {
 namespace {
@@ -72,6 +75,21 @@ void in_box(const BoxChoice& choice, const std::function<void(const box::State&)
     throw;
   }
   if (!there) box::take_down(state);
+}
+
+nlohmann::ordered_json box_facts(const box::State& state) {
+  const box::Order& order = state.order();
+  const StorageTraits storage = posix_traits(state.file_system());
+  return {{"topology", order.topology},
+          {"rate", order.rate},
+          {"stripe", order.stripe},
+          {"machine", write_machine(find_machine(state.description()).value())},
+          {"storage",
+           {{"kind", storage.kind},
+            {"file_system", storage.file_system},
+            {"block", storage.block},
+            {"stripe", storage.stripe},
+            {"local", storage.local}}}};
 }
 
 double storage_links(const box::State& state) {

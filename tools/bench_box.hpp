@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "box/state.hpp"
@@ -16,6 +17,9 @@ struct BoxChoice {
 /// Does the work in a process of the box's front end, which sees the files that its hosts see; afterwards the box is as
 /// it was before. The exit code is the work's.
 void in_box(const BoxChoice& choice, const std::function<void(const box::State&)>& work);
+
+/// The box as `weir box compare` needs it, with what a job knows of its file system.
+nlohmann::ordered_json box_facts(const box::State& state);
 
 /// What the storage hosts' links carry together, payload in bytes a second.
 double storage_links(const box::State& state);

@@ -12,6 +12,7 @@
 #include "bench_common.hpp"
 #include "box/host.hpp"
 #include "box/network.hpp"
+#include "box_compare.hpp"
 #include "commands.hpp"
 #include "core/errors.hpp"
 #include "core/units.hpp"
@@ -186,6 +187,8 @@ Examples:
   weir run --launcher /run/weir-box/box/mpirun.openmpi -n 16 ./app /run/weir-box/box/fs/file
   weir box link c0 c1 20mbit
   weir box down
+  weir bench hacc --box torus --json hacc.json
+  weir box compare hacc.json
 
 Exit codes: 0 done, 1 it failed, 2 wrong use; of exec and run that of the command.)";
 
@@ -247,6 +250,8 @@ void add_box(CLI::App& program) {
   command->add_option("host", options->host, "one end")->required();
   command->add_option("other", options->other, "the other end")->required();
   command->add_option("change", options->change, "up, down or a rate")->required();
+
+  add_box_compare(*group);
 
   const auto host_command = [&](const char* name, const char* meaning,
                                 const std::function<void(const box::State&)>& change) {

@@ -117,6 +117,10 @@ Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>&
     step = make_step(entry.mapped(), status);
     outcome.fail(status, weir.team->rank());
     if (impl->plan.layout.placement.mode != Mode::direct) reserve(*arena, impl->plan.layout, outcome);
+    // A file system that lent the file to its first client takes it back before anybody writes, not in the middle.
+    const bool stores = impl->plan.layout.placement.mode == Mode::direct ? impl->plan.declaration.bytes() > 0
+                                                                         : impl->plan.domain.has_value();
+    if (stores && !set_ && weir.team->nodes().nodes() > 1) (void)get();
   };
   hooks.ready = std::ref(ready);
   SetPlan set_plan;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
 
 #include "core/paths.hpp"
@@ -38,6 +39,17 @@ std::uint64_t stripe_of_lustre_file(const char* path) noexcept {
   const ssize_t got = getxattr(path, "lustre.lov", attribute.data(), attribute.size());
   const std::uint64_t stripe = got < 0 ? 0 : lustre_stripe(std::span{attribute}.first(static_cast<std::size_t>(got)));
   return stripe ? stripe : lustre_default_stripe;
+}
+
+/// CephFS gives the size of its objects as the block also where files are striped more finely; 0: it is no CephFS.
+std::uint64_t stripe_of_ceph_file(const char* path) noexcept {
+  for (const char* attribute : {"ceph.file.layout.stripe_unit", "ceph.dir.layout.stripe_unit"}) {
+    std::array<char, 24> text;
+    const ssize_t got = getxattr(path, attribute, text.data(), text.size());
+    std::uint64_t stripe = 0;
+    if (got > 0 && std::from_chars(text.data(), text.data() + got, stripe).ec == std::errc{}) return stripe;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -75,6 +87,7 @@ StorageTraits posix_traits(const std::string& path) {
   const auto block = std::max<std::int64_t>(system.f_bsize, stated ? status.st_blksize : 0);
   if (block > 0) traits.block = static_cast<std::uint64_t>(block);
   if (traits.file_system == "lustre") traits.stripe = stripe_of_lustre_file(known.c_str());
+  if (traits.file_system == "ceph" || traits.file_system == "fuse") traits.stripe = stripe_of_ceph_file(known.c_str());
   return traits;
 }
 

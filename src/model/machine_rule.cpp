@@ -36,25 +36,6 @@ double slowest_link_latency(const Machine& machine) {
   return most;
 }
 
-/// Every rank stores its own pieces, one call each.
-double direct_s(const Machine& machine, const Demand& demand) {
-  std::vector<double> load(static_cast<std::size_t>(machine.links()));
-  const int nodes = demand.nodes->nodes();
-  const double each = static_cast<double>(demand.bytes) / nodes;
-  std::vector<int> path;
-  double busiest = 0;
-  for (int node = 0; node < nodes; ++node) {
-    path.clear();
-    machine.route_to_storage(node, path);
-    for (const int link : path) {
-      double& here = load[static_cast<std::size_t>(link)];
-      here += each;
-      busiest = std::max(busiest, here / machine.link_bandwidth(link));
-    }
-  }
-  return busiest + static_cast<double>(demand.busiest_rank_pieces) * storage_call_s(machine);
-}
-
 /// Tries some numbers of aggregators with some sizes of buffers.
 class Trial {
  public:
@@ -98,8 +79,8 @@ class Trial {
       const Prediction prediction =
           servers_ ? predict_three_phases(problem_, election->places, *servers_, demand_.direction)
                    : predict_from_loads(problem_, election->places);
-      const double round_s = storage_call_s(machine_) + (servers_ ? 0 : slowest_link_latency(machine_));
-      const double seconds = prediction.total_s + prediction.rounds * round_s;
+      const double seconds =
+          prediction.total_s + prediction.rounds * (servers_ ? storage_call_s(machine_) : round_s(machine_));
       if (seconds < best_.seconds * worth_it) best_ = {aggregators, buffer, seconds};
     }
   }
@@ -137,6 +118,26 @@ struct Detour {
 };
 
 }  // namespace
+
+double direct_s(const Machine& machine, const Demand& demand) {
+  std::vector<double> load(static_cast<std::size_t>(machine.links()));
+  const int nodes = demand.nodes->nodes();
+  const double each = static_cast<double>(demand.bytes) / nodes;
+  std::vector<int> path;
+  double busiest = 0;
+  for (int node = 0; node < nodes; ++node) {
+    path.clear();
+    machine.route_to_storage(node, path);
+    for (const int link : path) {
+      double& here = load[static_cast<std::size_t>(link)];
+      here += each;
+      busiest = std::max(busiest, here / machine.link_bandwidth(link));
+    }
+  }
+  return busiest + static_cast<double>(demand.busiest_rank_pieces) * storage_call_s(machine);
+}
+
+double round_s(const Machine& machine) { return storage_call_s(machine) + slowest_link_latency(machine); }
 
 Placement MachineRule::place(const Demand& demand, const PlanLimits& limits) const {
   const SimpleRule rule_of_thumb;

@@ -7,6 +7,8 @@
 #include <queue>
 
 #include "core/covered.hpp"
+#include "core/units.hpp"
+#include "model/machine_rule.hpp"
 
 namespace weir {
 
@@ -336,6 +338,28 @@ bool surely_disjoint(std::span<const Footprint> footprints) {
                             [](const Extent& a, const Extent& b) { return a.end() > b.offset; }) == all.end();
 }
 
+/// With the traffic of this step known, aggregation may turn out slower than every rank for itself.
+std::optional<std::string> why_direct_after_all(const Layout& layout, std::span<const Footprint> footprints,
+                                                const Demand& demand, const PlanRequest& request) {
+  const Placement& placement = layout.placement;
+  if (request.limits.mode != PlanLimits::Prefer::any || placement.remote || placement.predicted_s <= 0 ||
+      !demand.storage.shared || demand.nodes->nodes() == 1 || request.files.divided())
+    return {};
+  if (request.direction == Direction::write) {
+    // Where blocks are locked, writers of parts of one wait for one another.
+    const bool locks = demand.storage.file_system == "lustre" || demand.storage.file_system == "gpfs";
+    if (locks && demand.bytes < demand.pieces * placement.alignment) return {};
+    if (!surely_disjoint(footprints)) return {};
+  }
+  std::uint32_t rounds = 0;
+  for (const Domain& domain : layout.domains) rounds = std::max(rounds, domain.windows);
+  const double aggregated = placement.predicted_s + rounds * round_s(*request.machine);
+  const double direct = direct_s(*request.machine, demand);
+  if (direct >= aggregated) return {};
+  return fmt::format("direct: with the traffic of this step aggregation takes {}, every rank for itself {}",
+                     format_seconds(aggregated), format_seconds(direct));
+}
+
 }  // namespace
 
 Result<Layout> plan_layout(std::span<const Footprint> footprints, std::span<const std::uint64_t> declaration_hashes,
@@ -365,6 +389,14 @@ Result<Layout> plan_layout(std::span<const Footprint> footprints, std::span<cons
                             : choose_banks(layout, *request.machine, rules);
         !status.ok())
       return status;
+  if (request.machine && !layout.domains.empty())
+    if (auto why = why_direct_after_all(layout, footprints, demand, request)) {
+      PlanLimits limits = request.limits;
+      limits.mode = PlanLimits::Prefer::direct;
+      placement = request.model->place(demand, limits);
+      placement.why = std::move(*why);
+      layout = make_layout(footprints, demand, placement, request.files);
+    }
   Writer content;
   layout.write(content);
   layout.hash = XXH3_64bits_withSeed(declaration_hashes.data(), declaration_hashes.size_bytes(),

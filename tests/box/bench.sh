@@ -9,3 +9,9 @@ says table "wire"
 says table "greedy, plan.model=greedy"
 says results '"wire_s": 0.0'
 ! grep -q '"verified": false' results || fail "wrong contents" results
+if "$weir" info | grep -q '^simgrid *yes'; then
+  "$weir" box compare results --json compared >table
+  says table "simulated / real"
+  says compared '"same_plan": true'
+  ! grep -q '"same_plan": false' compared || fail "the simulated plan is not the job's" compared
+fi

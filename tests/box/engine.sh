@@ -17,4 +17,5 @@ for mode in aggregate direct; do
 done
 WEIR_EXPLAIN=1 job 16 "$program" write "$box/fs/explained" 6 2>explained
 says explained "torus in a box"
+says explained "bytes 0 to 262144"  # a stripe of CephFS
 RANDOM_CASES=2 job 8 -x RANDOM_CASES -x TMPDIR="$box/fs" "$random" --gtest_filter='*byte_for_byte' >random || fail "random" random

@@ -15,6 +15,12 @@ for name in placement-mira buffers-mira hacc-mira hacc-theta array-theta tiers-t
   remote-memory-cooley library; do says out "$name"; done
 runs 2 "$weir" sim
 says err "--list"
+runs 2 "$weir" box compare
+echo '{"results": []}' >none.json
+runs 2 "$weir" box compare none.json
+says err "--box torus --json"
+runs 1 "$weir" box compare absent.json
+says err "absent.json"
 runs 2 "$weir" sim placement-mara
 silent out
 says err "did you mean 'placement-mira'?"

@@ -3,6 +3,7 @@
 #include "machine/short_text.hpp"
 #include "model/machine_rule.hpp"
 #include "model/problem.hpp"
+#include "plan/plan.hpp"
 
 namespace weir {
 namespace {
@@ -145,6 +146,36 @@ TEST(PlacementConditions, keep_buffers_out_of_memory_of_other_nodes) {
   EXPECT_EQ(problem.fitting_banks(1e6), std::vector<int>{0});
   EXPECT_EQ(machine.server_bank(), &machine.banks[1]);
   EXPECT_EQ(machine.banks[1].scope, Scope::network);
+}
+
+/// Variables one after another, each with a block of every one of 16 ranks on 8 nodes: all nodes give to all of the file.
+Layout lay_out_blocks(const Machine& machine, std::uint64_t variables, std::uint64_t block, const StorageTraits& storage) {
+  const NodeMap nodes = NodeMap::blocks(16, 2);
+  std::vector<Footprint> footprints;
+  for (std::uint64_t rank = 0; rank < 16; ++rank) {
+    Declaration declaration;
+    for (std::uint64_t v = 0; v < variables; ++v) declaration.variable(Run{(v * 16 + rank) * block, block});
+    footprints.push_back(Footprint::of(RankDeclaration::of(declaration).value(), footprint_limit(16)));
+  }
+  const MachineRule rule{machine};
+  PlanRequest request;
+  request.nodes = &nodes;
+  request.storage = storage;
+  request.model = &rule;
+  request.machine = &machine;
+  return plan_layout(footprints, {}, request).value();
+}
+
+TEST(MachineRule, is_overruled_where_the_traffic_of_the_step_makes_aggregation_the_slower_way) {
+  const Machine machine = parse_short_text("torus 2x2x2 link 25MBps latency 50us gateway every 8 bridges at 0,7 bridge "
+                                           "25MBps storage cephfs 50MBps 2ms").value();
+  StorageTraits ceph{.kind = "posix", .file_system = "fuse", .stripe = 256 << 10, .local = false};
+  const Layout large = lay_out_blocks(machine, 9, 100'000, ceph);
+  EXPECT_EQ(large.placement.mode, Mode::direct);
+  EXPECT_NE(large.placement.why.find("with the traffic of this step"), std::string::npos) << large.placement.why;
+  EXPECT_EQ(lay_out_blocks(machine, 9, 4'000, ceph).placement.mode, Mode::aggregate) << "calls cost more";
+  ceph.file_system = "lustre";
+  EXPECT_EQ(lay_out_blocks(machine, 9, 100'000, ceph).placement.mode, Mode::aggregate) << "blocks are locked";
 }
 
 }  // namespace

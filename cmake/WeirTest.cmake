@@ -70,12 +70,14 @@ target_compile_options(weir_mpi_main PRIVATE ${weir_test_options})
 target_link_libraries(weir_mpi_main PUBLIC weir_internal GTest::gtest)
 target_precompile_headers(weir_mpi_main PRIVATE <fmt/format.h> <gtest/gtest.h> <weir/weir.hpp>)
 
+# weir_test_program(name sources... [FIRST library]): the library is linked before all others.
 function(weir_test_program name)
-  add_executable(${name} ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 program "" FIRST "")
+  add_executable(${name} ${program_UNPARSED_ARGUMENTS})
   target_compile_options(${name} PRIVATE ${weir_test_options})
   target_precompile_headers(${name} REUSE_FROM weir_mpi_main)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_link_libraries(${name} PRIVATE weir_internal GTest::gtest)
+  target_link_libraries(${name} PRIVATE ${program_FIRST} weir_internal GTest::gtest)
 endfunction()
 
 # What results are compared with: byte after byte, and therefore optimised.

@@ -10,10 +10,6 @@
 namespace weir {
 
 namespace {
-constexpr std::uint32_t most_landings = 4;
-
-std::uint64_t line(std::uint64_t size) noexcept { return (size + 63) / 64 * 64; }
-
 /// How many domains a rank relays that come before this one.
 std::uint32_t relays_before(const Layout& layout, const NodeMap& nodes, int rank, std::uint32_t domain) noexcept {
   std::uint32_t count = 0;
@@ -25,17 +21,17 @@ std::uint32_t relays_before(const Layout& layout, const NodeMap& nodes, int rank
 ArenaShape ArenaShape::of(const Layout& layout, const NodeMap& nodes, int rank) noexcept {
   ArenaShape shape;
   shape.buffers = layout.placement.buffers;
-  shape.buffer_size = line(layout.placement.buffer_size);
+  shape.buffer_size = in_lines(layout.placement.buffer_size);
   if (domain_of_rank(layout, rank)) {
     shape.aggregator_bytes = shape.buffer_size * shape.buffers;
     if (nodes.nodes() > 1) {
-      shape.landing_bytes = line(layout.placement.chunk + chunk_trailer);
-      shape.landings = std::min<std::uint32_t>(most_landings, static_cast<std::uint32_t>(nodes.nodes()) - 1);
+      shape.landing_bytes = layout.placement.landing_bytes();
+      shape.landings = Placement::landings(nodes.nodes());
     }
   }
   if (nodes.nodes() > 1) {
     shape.relays = relays_before(layout, nodes, rank, static_cast<std::uint32_t>(layout.domains.size()));
-    shape.relay_chunk = line(layout.placement.chunk + chunk_trailer);
+    shape.relay_chunk = layout.placement.landing_bytes();
   }
   return shape;
 }
@@ -163,7 +159,7 @@ Channel Arena::aggregator_channel(const Layout& layout, int rank) const noexcept
   const int local = team_->local_rank_of(rank);
   std::byte* base = bases_[local];
   return {reinterpret_cast<SlotControl*>(base), base + ArenaShape::control_bytes,
-          line(layout.placement.buffer_size), layout.placement.buffers, local};
+          in_lines(layout.placement.buffer_size), layout.placement.buffers, local};
 }
 
 Channel Arena::relay_channel(const Layout& layout, int rank, std::uint32_t domain) const noexcept {

@@ -21,10 +21,6 @@ struct alignas(64) SlotControl {
   }
 };
 
-/// Behind a chunk between nodes: whether it may be used.
-using ChunkTrailer = std::uint64_t;
-inline constexpr std::uint64_t chunk_trailer = sizeof(ChunkTrailer);
-
 /// A row of buffers through which numbered items (windows, or chunks between nodes) pass: item k uses buffer k mod n.
 struct Channel {
   SlotControl* control = nullptr;

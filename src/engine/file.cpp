@@ -107,7 +107,7 @@ Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>&
   hooks.outcome.fail(mine, weir.team->rank());
   hooks.outcome.vote = hooks.outcome.most = known == weir.plans.end() ? 0 : known->second.impl()->serial;
   hooks.outcome.fail(check_idle(), weir.team->rank());
-  if (request.limits.memory < request.limits.buffers)
+  if (request.limits.memory < Placement::least_memory(request.limits.buffers, weir.team->nodes().nodes()))
     hooks.outcome.fail(problem(Code::no_memory, [&] {
       return fmt::format("cannot declare for '{}': other open files use all of plan.memory ({} B)", path,
                          settings->limits.memory);
@@ -275,7 +275,7 @@ Result<Arena*> File::Impl::settle(Arena* arena, const Plan::Impl& plan, std::uin
     if (Status status = agreed(agree(outcome, Call::declare)); !status.ok()) return status;
   }
   if (weir.team->nodes().nodes() > 1) arena->link(settings->one_sided, moved);
-  arena->bind(plan.serial, layout.placement.buffer_size * layout.placement.buffers);
+  arena->bind(plan.serial, layout.placement.aggregator_bytes(context->team->nodes().nodes()));
   return arena;
 }
 
@@ -285,7 +285,7 @@ Result<Arena*> File::Impl::arena_for(const Plan::Impl& plan, const Status& mine)
   for (Arena* arena : arenas)
     if (arena->fits(plan.serial)) {
       if (context->team->nodes().nodes() > 1) arena->link(settings->one_sided, false);
-      arena->bind(plan.serial, plan.plan.layout.placement.buffer_size * plan.plan.layout.placement.buffers);
+      arena->bind(plan.serial, plan.plan.layout.placement.aggregator_bytes(context->team->nodes().nodes()));
       return alone(arena);
     }
   Outcome outcome;

@@ -76,10 +76,23 @@ Placement SimpleRule::place(const Demand& demand, const PlanLimits& limits) cons
   if (!demand.storage.shared) wanted = 1;
   wanted = std::clamp<std::uint64_t>(wanted, 1, static_cast<std::uint64_t>(nodes.ranks()));
 
+  std::uint64_t memory = limits.memory;
+  if (nodes.nodes() > 1) {
+    std::size_t smallest = nodes.ranks_on[0].size();
+    for (const auto& ranks : nodes.ranks_on) smallest = std::min(smallest, ranks.size());
+    const std::uint64_t relayed = (wanted + smallest - 1) / smallest;
+    const std::uint64_t landings = Placement::landings(nodes.nodes());
+    // At most half of plan.memory is for what arrives from other nodes.
+    const std::uint64_t most = std::max<std::uint64_t>(64, memory / 2 / landings / 64 * 64) - chunk_trailer;
+    placement.chunk = std::min(
+        most, std::clamp<std::uint64_t>(relay_memory / (Placement::relay_buffers * relayed), 4096, limits.chunk));
+    memory -= std::min(memory, landings * placement.landing_bytes());
+  }
+
   placement.buffers = limits.buffers;
   std::uint64_t size = limits.buffer_size ? limits.buffer_size : demand.storage.local ? local_buffer : remote_buffer;
   size = std::min(size, std::max<std::uint64_t>(1, round_up(demand.bytes / wanted + 1, placement.alignment)));
-  const std::uint64_t most = std::max<std::uint64_t>(1, limits.memory / placement.buffers);
+  const std::uint64_t most = std::max<std::uint64_t>(64, memory / placement.buffers / 64 * 64);
   std::string cut;
   if (size > most) {
     size = most;
@@ -97,13 +110,6 @@ Placement SimpleRule::place(const Demand& demand, const PlanLimits& limits) cons
     for (std::size_t k = 0; k < taken[node]; ++k)
       placement.aggregators.push_back(nodes.ranks_on[node][k * nodes.ranks_on[node].size() / taken[node]]);
 
-  if (nodes.nodes() > 1) {
-    std::size_t smallest = nodes.ranks_on[0].size();
-    for (const auto& ranks : nodes.ranks_on) smallest = std::min(smallest, ranks.size());
-    const std::uint64_t relayed = (wanted + smallest - 1) / smallest;
-    placement.chunk =
-        std::clamp<std::uint64_t>(relay_memory / (Placement::relay_buffers * relayed), 4096, limits.chunk);
-  }
   placement.why =
       fmt::format("aggregate: {}; {} aggregator{} ({}), {} buffer{} of {}{}", why_mode, wanted, wanted == 1 ? "" : "s",
                   limits.aggregators     ? "plan.aggregators"

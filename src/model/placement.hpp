@@ -38,9 +38,22 @@ struct PlanLimits {
   static PlanLimits of(const ResolvedSettings& settings);
 };
 
+/// Behind a chunk between nodes: whether it may be used.
+using ChunkTrailer = std::uint64_t;
+inline constexpr std::uint64_t chunk_trailer = sizeof(ChunkTrailer);
+
+/// Buffers take whole lines of the cache.
+constexpr std::uint64_t in_lines(std::uint64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
+
 /// How it shall be moved.
 struct Placement {
   static constexpr std::uint32_t relay_buffers = 2;
+  /// Places of an aggregator for messages of other nodes.
+  static std::uint32_t landings(int nodes) noexcept { return nodes > 4 ? 4 : static_cast<std::uint32_t>(nodes - 1); }
+  /// What a plan needs at least of plan.memory.
+  static std::uint64_t least_memory(std::uint32_t buffers, int nodes) noexcept {
+    return 64 * (std::uint64_t{buffers} + 2 * std::uint64_t{landings(nodes)});
+  }
 
   Mode mode = Mode::aggregate;
   std::vector<int> aggregators;  ///< one a domain, each rank at most once
@@ -53,6 +66,12 @@ struct Placement {
   std::string details;  ///< of the election of aggregators, where there was one
   std::vector<std::uint32_t> banks;  ///< of the machine, for each domain's buffers, where aggregators were elected
   double predicted_s = 0;
+
+  [[nodiscard]] std::uint64_t landing_bytes() const noexcept { return in_lines(chunk + chunk_trailer); }
+  /// What an aggregator takes of plan.memory.
+  [[nodiscard]] std::uint64_t aggregator_bytes(int nodes) const noexcept {
+    return buffers * in_lines(buffer_size) + landings(nodes) * landing_bytes();
+  }
 };
 
 /// Chooses where and how to aggregate. Every rank that asks with the same demand gets the same answer.

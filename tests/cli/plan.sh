@@ -72,7 +72,7 @@ says out "in three phases through bank 'far'"
 runs 0 "$weir" plan --machine "$far 5GBps 3us" --workload hacc --parameter particles=25000 --json -
 says out '"mode": "three phases"'
 runs 0 "$weir" plan --machine "$far 1MBps 3us" --workload hacc --parameter particles=25000 --json -
-says out '"mode": "aggregate"'
+says out '"mode": "direct"'
 runs 0 "$weir" plan --machine "$far 1MBps 3us" --workload hacc --parameter particles=25000 --bank far
 says out "memory.tier asks for it"
 

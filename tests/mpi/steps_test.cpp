@@ -222,9 +222,7 @@ TEST_P(Steps, hold_no_more_memory_than_planned_and_store_while_they_aggregate) {
       EXPECT_EQ(give(*step, data).message(), "");
       EXPECT_EQ(step->finish().message(), "");
       const Report report = step->report();
-      // An aggregator also has landing places for other nodes: no more than other ranks may hold.
-      const std::uint64_t abroad = GetParam() == std::string{"0"} ? 0 : 4 * mib;
-      EXPECT_LE(report.buffer_bytes, report.storage_calls > 0 ? memory + abroad : 4 * mib);
+      EXPECT_LE(report.buffer_bytes, report.storage_calls > 0 ? memory : 4 * mib);
       EXPECT_LE(report.stored_while_aggregating, report.stored_bytes);
       beside += report.stored_while_aggregating;
     }

@@ -193,12 +193,17 @@ TEST(Plan, survives_being_written_and_read) {
 }
 
 TEST(Plan, buffers_stay_within_plan_memory) {
-  const NodeMap nodes = NodeMap::blocks(4, 4);
-  auto request = request_for(nodes, 0, 64 << 20, 4096);
-  request.limits.memory = 1 << 20;
-  request.limits.buffers = 3;
-  const auto plans = plan_all(declared(row({50 << 20, 50 << 20, 50 << 20, 50 << 20}, 1)), request);
-  EXPECT_LE(plans[0].layout.placement.buffer_size * plans[0].layout.placement.buffers, 1 << 20);
+  for (const std::uint64_t memory : {4096u, 5000u, 70'000u, 1u << 20, 64u << 20})
+    for (const int nodes_wanted : {1, 2, 4})
+      for (const std::uint32_t buffers : {1u, 2u, 3u, 16u}) {
+        const NodeMap nodes = NodeMap::blocks(4, 4 / nodes_wanted);
+        auto request = request_for(nodes, 0, 64 << 20, 4096);
+        request.limits.memory = memory;
+        request.limits.buffers = buffers;
+        const auto plans = plan_all(declared(row({1 << 20, 1 << 20, 1 << 20, 1 << 20}, 1)), request);
+        const Placement& placement = plans[0].layout.placement;
+        EXPECT_LE(placement.aggregator_bytes(nodes.nodes()), memory) << nodes_wanted << " nodes, " << buffers << " buffers";
+      }
 }
 
 TEST(Plan, is_direct_for_long_pieces_on_local_storage_unless_they_may_overlap) {

@@ -69,6 +69,9 @@ function(weir_mpi_run name)
 endfunction()
 
 set(weir_test_options -Wall -Wextra -O0 -g1)  # compiling costs more than running
+if(WEIR_SANITIZE)  # what is tested is the library
+  list(APPEND weir_test_options -fno-sanitize=undefined)
+endif()
 
 set(CMAKE_POSITION_INDEPENDENT_CODE OFF)  # programs and weir_mpi_main share precompiled headers
 add_library(weir_mpi_main STATIC ${PROJECT_SOURCE_DIR}/tests/mpi/main.cpp)

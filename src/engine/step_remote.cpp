@@ -50,7 +50,7 @@ bool Step::Impl::progress_remote() noexcept {
 
 bool Step::Impl::stage_done() const noexcept {
   switch (stage_) {
-    case Stage::prepare: return true;
+    case Stage::prepare: return !remote_->awaits_room() || pass_.failed();
     case Stage::own: return remote_->own_done();
     case Stage::carry: break;
   }

@@ -1,6 +1,7 @@
 #include "engine/three_phase.hpp"
 
 #include <algorithm>
+#include <ctime>
 
 #include "core/errors.hpp"
 #include "plan/payload.hpp"
@@ -34,6 +35,8 @@ void ThreePhase::reset() noexcept {
   parcels_ = 0;
   carrying_ = ~std::uint64_t{0};
   carried_ = 0;
+  in_place_ = 0;
+  awaits_room_ = false;
   flushed_ = false;
   in_background_ = false;
 }
@@ -89,14 +92,30 @@ bool ThreePhase::prepare_own() noexcept {
   if (lost() || bytes == 0) return !lost();
   lose(failure());
   if (lost() || dump_->own) return !lost();
-  lose(attempt("use remote memory", [&]() -> Status {
+  const Status status = attempt("use remote memory", [&]() -> Status {
     RegionName name = dump_->name;
     name.rank = static_cast<std::uint64_t>(pass_.team.rank());
     auto region = servers().allocate(name, bytes);
     if (region) dump_->own = std::move(*region);
     return region.status();
-  }));
-  return !lost();
+  });
+  awaits_room_ = status.code() == Code::no_memory && may_ask_again(bytes);
+  if (!awaits_room_) lose(status);
+  return dump_->own != nullptr;
+}
+
+bool ThreePhase::may_ask_again(std::uint64_t bytes) noexcept {
+  constexpr timespec between{0, 1'000'000};
+  if (!awaits_room_) {
+    room_by_ = Deadline::in(bank_.wait_for_room_s);
+    if (bank_.wait_for_room_s == 0) return false;
+    Result<std::uint64_t> capacity{std::uint64_t{0}};
+    (void)attempt("use remote memory", [&] { return capacity = servers().capacity(), Status{}; });
+    if (!capacity || *capacity < bytes) return false;  // it will never fit
+  }
+  if (room_by_.is_over()) return false;
+  ::nanosleep(&between, nullptr);  // so that those who have it get on
+  return true;
 }
 
 bool ThreePhase::need_landings() noexcept {
@@ -207,7 +226,7 @@ bool ThreePhase::move_own(const std::vector<std::byte*>& memory) noexcept {
     if (!ready && !(ready = prepare_own())) break;
     if (std::byte* mapped = dump_->own->mapped())
       copy_own(edge, {0, edge.bytes}, memory, mapped + part_.places[order_[next_]]);
-    else if (rounds_ > 1)
+    else if (bank_.synchronous)
       move_pieces(edge, memory);
     else if (!need_landings() || !(writes() ? send_own(edge, memory) : receive_own(edge, memory)))
       break;
@@ -216,9 +235,9 @@ bool ThreePhase::move_own(const std::vector<std::byte*>& memory) noexcept {
     moved = true;
   }
   (void)settle_own(memory);
-  if (writes() && !flushed_ && own_done() && !lost() && dump_->own) {
+  if (!flushed_ && own_done() && !lost() && dump_ && dump_->own) {
     flushed_ = true;
-    lose(servers().flush());
+    lose(writes() ? servers().flush() : failure());  // what was read was still lent
   }
   return moved;
 }
@@ -263,8 +282,64 @@ bool ThreePhase::carry_source(const Source& source, RemoteRegion& region, const 
   return true;
 }
 
+bool ThreePhase::has_long_pieces() const noexcept {
+  constexpr std::uint64_t long_enough = 4096;  // copying it costs more than saying where it is
+  std::uint64_t bytes = 0, pieces = 0;
+  for (const Source& source : part_.sources)
+    for (std::size_t v = 0; v < source.inbox.pieces.variables.size(); ++v) {
+      bytes += source.inbox.pieces.pieces(v).bytes();
+      pieces += source.inbox.pieces.pieces(v).pieces();
+    }
+  return bytes >= pieces * long_enough;
+}
+
+Status ThreePhase::find_parts(std::uint64_t window, std::vector<iovec>& parts) {
+  parts.clear();
+  pieces_.clear();
+  const auto& domain = pass_.layout().domains[pass_.plan.domain->domain];
+  for (std::size_t s = 0; s < part_.sources.size(); ++s) {
+    const Source& source = part_.sources[s];
+    const Edge* edge = source.inbox.route.find(domain.first_window + static_cast<std::uint32_t>(window));
+    if (!edge) continue;
+    RemoteRegion* region = source_region(s);
+    if (!region || !region->mapped()) return {};
+    const std::uint64_t place = source.places[static_cast<std::size_t>(edge - source.inbox.route.edges.data())];
+    payload_pieces(pass_.layout(), source.inbox, *edge, region->mapped() + place, pieces_);
+  }
+  std::ranges::sort(pieces_, {}, &PlacedPiece::offset);
+  std::uint64_t end = 0;
+  parts.reserve(pieces_.size());
+  for (const PlacedPiece& piece : pieces_) {
+    if (piece.offset < end) return parts.clear(), Status{};  // the order of copies tells who wins
+    end = piece.offset + piece.length;
+    parts.push_back({piece.memory, piece.length});
+  }
+  return {};
+}
+
+std::span<iovec> ThreePhase::parts(std::uint64_t window) noexcept {
+  if (bank_.synchronous || lost() || !dump_) return {};
+  if (!long_pieces_) long_pieces_ = has_long_pieces();
+  if (!*long_pieces_) return {};
+  lose(failure());
+  const std::size_t buffers = pass_.layout().placement.buffers;
+  const Status found = attempt("store from remote memory", [&]() -> Status {
+    parts_.resize(buffers);
+    return find_parts(window, parts_[window % buffers]);
+  });
+  return found.ok() && !lost() ? std::span{parts_[window % buffers]} : std::span<iovec>{};
+}
+
 bool ThreePhase::carry(std::uint64_t window, std::byte* buffer) noexcept {
   if (rounds_ > 1 && window > round_) return false;
+  if (buffer && !carry_buffer(window, buffer)) return false;
+  ++carried_;
+  if (!buffer) ++in_place_;
+  if (!writes() && carried_ >= windows_of_round() && !lost()) lose(servers().flush());
+  return true;
+}
+
+bool ThreePhase::carry_buffer(std::uint64_t window, std::byte* buffer) noexcept {
   if (carrying_ != window) {
     if (carrying_ != ~std::uint64_t{0}) return false;
     carrying_ = window;
@@ -286,8 +361,6 @@ bool ThreePhase::carry(std::uint64_t window, std::byte* buffer) noexcept {
   }
   if (!settle_window(buffer)) return false;
   carrying_ = ~std::uint64_t{0};
-  ++carried_;
-  if (!writes() && carried_ >= windows_of_round() && !lost()) lose(servers().flush());
   return true;
 }
 

@@ -12,4 +12,13 @@ void payload_in(const Layout& layout, const Inbox& inbox, const Edge& edge, Rang
 void payload_out(const Layout& layout, const Inbox& inbox, const Edge& edge, Range part, const std::byte* buffer,
                  std::byte* packed) noexcept;
 
+/// A piece of a file in memory.
+struct PlacedPiece {
+  std::uint64_t offset, length;
+  std::byte* memory;
+};
+/// Adds what one inbox has for a window where it lies packed. Throws `std::bad_alloc`.
+void payload_pieces(const Layout& layout, const Inbox& inbox, const Edge& edge, std::byte* packed,
+                    std::vector<PlacedPiece>& pieces);
+
 }  // namespace weir

@@ -59,7 +59,7 @@ class RemoteMemory {
 
 struct RemoteOptions {
   std::string contact;           ///< contact files of the servers, separated by commas
-  std::string secret;            ///< file with the job's secret, where the servers want one
+  std::string secret;            ///< file with the job's secret, or "munge[:SOCKET]", where the servers want one
   std::string transport = "auto";  ///< auto, mapped or ucx
   double timeout_s = 10;         ///< after which a server that does not answer is given up
   std::uint64_t stripe = std::uint64_t{1} << 20;  ///< bytes of a region that lie together on one of several servers

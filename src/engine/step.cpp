@@ -330,6 +330,10 @@ void Step::Impl::work_until(Done&& done) {
   if (team.broken()) break_off();
 }
 
+void Step::Impl::work_until_absorbed() {
+  work_until([this] { return over() || state_ == State::absorbed; });
+}
+
 void Step::Impl::break_off() noexcept {
   auto& queue = context_.under_way;
   while (!queue.empty()) {

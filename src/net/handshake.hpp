@@ -33,7 +33,7 @@ struct Credentials {
   std::uint64_t features = 0;  ///< that it has, as bits of the service
   std::optional<Secret> secret;
   std::string role = "client";  ///< of the client
-  std::optional<Munge> munge;   ///< instead of a secret
+  std::optional<Munge> munge = {};  ///< instead of a secret
 
   /// Takes what proves this side: a file with a secret, or "munge" or "munge:SOCKET"; nothing where it is "".
   Status prove_by(const std::string& secret_or_munge);

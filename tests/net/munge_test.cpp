@@ -150,7 +150,7 @@ TEST_F(MungeTest, a_server_is_believed_only_by_its_own_users_credential) {
   const auto shake_hands = [&](const Credentials& server, const Credentials& speaks) {
     ClientHandshake left{client};
     ServerHandshake right{server};
-    const auto proof = left.take(frame_of(right.take(frame_of(left.begin().value()))));
+    auto proof = left.take(frame_of(right.take(frame_of(left.begin().value()))));
     if (!proof) return proof.status();
     HandshakeReply welcome = right.take(frame_of(*proof));
     if (&speaks != &server) {  // somebody in between who can say everything but the proof

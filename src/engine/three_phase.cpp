@@ -11,6 +11,21 @@ namespace {
 
 Status no_memory() noexcept { return problem(Code::no_memory, "cannot use remote memory: out of memory here"); }
 
+/// Bytes of a piece in the mean.
+class MeanPiece {
+ public:
+  void add(const RankDeclaration& declaration) noexcept {
+    for (std::size_t v = 0; v < declaration.variables.size(); ++v) {
+      bytes_ += declaration.pieces(v).bytes();
+      pieces_ += declaration.pieces(v).pieces();
+    }
+  }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return pieces_ == 0 ? 0 : bytes_ / pieces_; }
+
+ private:
+  std::uint64_t bytes_ = 0, pieces_ = 0;
+};
+
 }  // namespace
 
 ThreePhase::ThreePhase(Pass& pass, RemoteBank& bank) : pass_{pass}, part_{*pass.plan.remote}, bank_{bank} {
@@ -20,10 +35,15 @@ ThreePhase::ThreePhase(Pass& pass, RemoteBank& bank) : pass_{pass}, part_{*pass.
   for (std::uint32_t e = 0; e < edges.size(); ++e) order_.push_back(e);
   if (rounds_ > 1)
     std::ranges::stable_sort(order_, {}, [&](std::uint32_t e) { return round_of(edges[e].window); });
+  MeanPiece own, collected;
+  own.add(pass.plan.declaration);
+  for (const Source& source : part_.sources) collected.add(source.inbox.pieces);
+  own_piece_ = own.bytes();
+  piece_ = collected.bytes();
 }
 
 ThreePhase::~ThreePhase() {
-  if (parcels_ > 0) (void)servers().flush();
+  if (parcels_ > 0 || pieces_under_way_) (void)servers().flush();
 }
 
 void ThreePhase::reset() noexcept {
@@ -33,6 +53,7 @@ void ThreePhase::reset() noexcept {
   next_ = 0;
   at_ = 0;
   parcels_ = 0;
+  pieces_under_way_ = false;
   carrying_ = ~std::uint64_t{0};
   carried_ = 0;
   in_place_ = 0;
@@ -77,9 +98,10 @@ std::uint32_t ThreePhase::windows_of_round() const noexcept {
 }
 
 bool ThreePhase::own_done() const noexcept {
-  if (lost() || pass_.failed()) return parcels_ == 0;
+  if (parcels_ > 0 || pieces_under_way_) return false;
+  if (lost() || pass_.failed()) return true;
   const auto& edges = part_.dump.route.edges;
-  return parcels_ == 0 && (next_ == order_.size() || round_of(edges[order_[next_]].window) > round_);
+  return next_ == order_.size() || round_of(edges[order_[next_]].window) > round_;
 }
 
 bool ThreePhase::carried_all() const noexcept {
@@ -146,15 +168,15 @@ void ThreePhase::copy_own(const Edge& edge, Range part, const std::vector<std::b
 
 template <class Empty>
 bool ThreePhase::settle(Empty&& empty) noexcept {
-  if (parcels_ == 0) return true;
-  const std::size_t left = servers().progress();
+  if (parcels_ == 0 && !pieces_under_way_) return true;
+  if (servers().progress() > 0) return servers().doze(), false;
   lose(failure());
-  if (left > 0 && !lost()) return false;
   if (lost())
     (void)servers().flush();
   else
     for (std::size_t p = 0; p < parcels_; ++p) empty(under_way_[p], landing(p));
   parcels_ = 0;
+  pieces_under_way_ = false;
   return true;
 }
 
@@ -207,7 +229,8 @@ void ThreePhase::move_pieces(const Edge& edge, const std::vector<std::byte*>& me
       if (lost()) return;
       std::byte* const data = memory[v] + at;
       lose(writes() ? dump_->own->put(place, data, length) : dump_->own->get(place, data, length));
-      lose(servers().flush());
+      if (bank_.synchronous) lose(servers().flush());
+      else pieces_under_way_ = true;
       place += length;
     });
   }
@@ -226,7 +249,9 @@ bool ThreePhase::move_own(const std::vector<std::byte*>& memory) noexcept {
     if (!ready && !(ready = prepare_own())) break;
     if (std::byte* mapped = dump_->own->mapped())
       copy_own(edge, {0, edge.bytes}, memory, mapped + part_.places[order_[next_]]);
-    else if (bank_.synchronous)
+    else if (is_crowded())
+      break;
+    else if (bank_.synchronous || own_piece_ >= long_piece)
       move_pieces(edge, memory);
     else if (!need_landings() || !(writes() ? send_own(edge, memory) : receive_own(edge, memory)))
       break;
@@ -258,6 +283,17 @@ RemoteRegion* ThreePhase::source_region(std::size_t source) noexcept {
   return lost() ? nullptr : regions[source].get();
 }
 
+void ThreePhase::carry_pieces(const Source& source, RemoteRegion& region, const Edge& edge, std::byte* buffer) noexcept {
+  const Layout& layout = pass_.layout();
+  const std::uint64_t place = source.places[static_cast<std::size_t>(&edge - source.inbox.route.edges.data())];
+  for_each_payload_piece(layout, source.inbox, edge, [&](std::uint64_t offset, std::uint64_t length, std::uint64_t at) {
+    if (lost()) return;
+    std::byte* const data = buffer + (layout.to_packed(offset) - layout.cuts[edge.window]);
+    lose(writes() ? region.get(place + at, data, length) : region.put(place + at, data, length));
+    pieces_under_way_ = true;
+  });
+}
+
 bool ThreePhase::carry_source(const Source& source, RemoteRegion& region, const Edge& edge, std::byte* buffer) noexcept {
   const Layout& layout = pass_.layout();
   const std::uint64_t place = source.places[static_cast<std::size_t>(&edge - source.inbox.route.edges.data())];
@@ -268,6 +304,8 @@ bool ThreePhase::carry_source(const Source& source, RemoteRegion& region, const 
     pass_.report.copy_s += now() - start;
     return true;
   }
+  if (is_crowded()) return false;
+  if (piece_ >= long_piece && !pass_.plan.domain->overlap) return carry_pieces(source, region, edge, buffer), true;
   for (; at_ < edge.bytes && need_landings();) {
     if (parcels_ == most_parcels && !settle_window(buffer)) return false;
     const Range part{at_, std::min(at_ + chunk, edge.bytes)};
@@ -282,17 +320,6 @@ bool ThreePhase::carry_source(const Source& source, RemoteRegion& region, const 
   return true;
 }
 
-bool ThreePhase::has_long_pieces() const noexcept {
-  constexpr std::uint64_t long_enough = 4096;  // copying it costs more than saying where it is
-  std::uint64_t bytes = 0, pieces = 0;
-  for (const Source& source : part_.sources)
-    for (std::size_t v = 0; v < source.inbox.pieces.variables.size(); ++v) {
-      bytes += source.inbox.pieces.pieces(v).bytes();
-      pieces += source.inbox.pieces.pieces(v).pieces();
-    }
-  return bytes >= pieces * long_enough;
-}
-
 Status ThreePhase::find_parts(std::uint64_t window, std::vector<iovec>& parts) {
   parts.clear();
   pieces_.clear();
@@ -304,7 +331,11 @@ Status ThreePhase::find_parts(std::uint64_t window, std::vector<iovec>& parts) {
     RemoteRegion* region = source_region(s);
     if (!region || !region->mapped()) return {};
     const std::uint64_t place = source.places[static_cast<std::size_t>(edge - source.inbox.route.edges.data())];
-    payload_pieces(pass_.layout(), source.inbox, *edge, region->mapped() + place, pieces_);
+    std::byte* const packed = region->mapped() + place;
+    for_each_payload_piece(pass_.layout(), source.inbox, *edge,
+                           [&](std::uint64_t offset, std::uint64_t length, std::uint64_t at) {
+                             pieces_.push_back({offset, length, packed + at});
+                           });
   }
   std::ranges::sort(pieces_, {}, &PlacedPiece::offset);
   std::uint64_t end = 0;
@@ -319,8 +350,8 @@ Status ThreePhase::find_parts(std::uint64_t window, std::vector<iovec>& parts) {
 
 std::span<iovec> ThreePhase::parts(std::uint64_t window) noexcept {
   if (bank_.synchronous || lost() || !dump_) return {};
-  if (!long_pieces_) long_pieces_ = has_long_pieces();
-  if (!*long_pieces_) return {};
+  constexpr std::uint64_t long_enough = 4096;  // copying it costs more than saying where it is
+  if (piece_ < long_enough) return {};
   lose(failure());
   const std::size_t buffers = pass_.layout().placement.buffers;
   const Status found = attempt("store from remote memory", [&]() -> Status {

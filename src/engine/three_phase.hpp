@@ -2,13 +2,11 @@
 
 #include <array>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "engine/aggregator.hpp"
 #include "engine/pass.hpp"
 #include "engine/remote_dumps.hpp"
-#include "plan/payload.hpp"
 
 namespace weir {
 
@@ -55,11 +53,13 @@ class ThreePhase final : public WindowCarrier {
   /// Begins the next round; false when there is none.
   bool next_round() noexcept;
   /// Whether transfers are under way that only polling moves.
-  [[nodiscard]] bool polls() const noexcept { return parcels_ > 0 || awaits_room_; }
+  [[nodiscard]] bool polls() const noexcept { return parcels_ > 0 || pieces_under_way_ || awaits_room_; }
 
  private:
   static constexpr std::uint64_t chunk = 256 << 10;
   static constexpr std::size_t most_parcels = 8;
+  static constexpr std::uint64_t long_piece = 32 << 10;  // that is moved where it lies, and not in a parcel with others
+  static constexpr std::size_t most_pieces = 64;         // of these under way, about
   struct Parcel {
     const Inbox* inbox;
     const Edge* edge;
@@ -91,11 +91,13 @@ class ThreePhase final : public WindowCarrier {
   bool need_landings() noexcept;
   bool send_own(const Edge& edge, const std::vector<std::byte*>& memory) noexcept;
   bool receive_own(const Edge& edge, const std::vector<std::byte*>& memory) noexcept;
-  /// In rounds, as in the document's synchronous version: piece by piece, each waited for.
+  /// Piece by piece; in rounds each is waited for, as in the document's synchronous version.
   void move_pieces(const Edge& edge, const std::vector<std::byte*>& memory) noexcept;
-  [[nodiscard]] bool has_long_pieces() const noexcept;
   Status find_parts(std::uint64_t window, std::vector<iovec>& parts);
   bool carry_buffer(std::uint64_t window, std::byte* buffer) noexcept;
+  /// Whether so many pieces are under way that others have to wait.
+  [[nodiscard]] bool is_crowded() noexcept { return pieces_under_way_ && servers().progress() > most_pieces; }
+  void carry_pieces(const Source& source, RemoteRegion& region, const Edge& edge, std::byte* buffer) noexcept;
   bool carry_source(const Source& source, RemoteRegion& region, const Edge& edge, std::byte* buffer) noexcept;
 
   Pass& pass_;
@@ -111,12 +113,17 @@ class ThreePhase final : public WindowCarrier {
   std::vector<std::byte> landings_;
   std::array<Parcel, most_parcels> under_way_;
   std::size_t parcels_ = 0;
+  bool pieces_under_way_ = false;  // between their own places
   std::uint64_t carrying_ = ~std::uint64_t{0};  // window
   std::size_t source_ = 0;
   std::uint64_t carried_ = 0;  // windows of this pass
   std::vector<std::vector<iovec>> parts_;  // by buffer
-  std::vector<PlacedPiece> pieces_;        // of a window, while its parts are found
-  std::optional<bool> long_pieces_;
+  struct PlacedPiece {
+    std::uint64_t offset, length;
+    std::byte* memory;
+  };
+  std::vector<PlacedPiece> pieces_;  // of a window, while its parts are found
+  std::uint64_t own_piece_ = 0, piece_ = 0;  // bytes of one in the mean: of own data, and of what is collected
   std::uint64_t in_place_ = 0;
   bool awaits_room_ = false;
   Deadline room_by_ = Deadline::never();

@@ -42,14 +42,4 @@ void payload_out(const Layout& layout, const Inbox& inbox, const Edge& edge, Ran
               });
 }
 
-void payload_pieces(const Layout& layout, const Inbox& inbox, const Edge& edge, std::byte* packed,
-                    std::vector<PlacedPiece>& found) {
-  by_variable(layout, inbox, edge, {0, edge.bytes}, packed,
-              [&](const PieceList& pieces, std::uint64_t at, std::uintptr_t memory, Range range) {
-                pieces.for_each(range.low, range.high, [&](std::uint64_t offset, std::uint64_t length, std::uint64_t place) {
-                  found.push_back({offset + at, length, reinterpret_cast<std::byte*>(memory + place)});
-                });
-              });
-}
-
 }  // namespace weir

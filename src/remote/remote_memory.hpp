@@ -49,6 +49,8 @@ class RemoteMemory {
 
   /// Moves transfers forward; returns how many are under way. When `failure` has something, none is.
   virtual std::size_t progress() noexcept = 0;
+  /// Sleeps until a transfer that is under way may go on, or for a moment.
+  virtual void doze() noexcept = 0;
   /// What was put before this call can be got by others when it is over: waits in bounded time.
   virtual Status flush() noexcept = 0;
   /// Why the servers cannot be reached any more, or nothing; looks.

@@ -8,7 +8,8 @@
 namespace weir {
 
 #define WEIR_UCX_FUNCTIONS(apply)                                                                                      \
-  apply(ucp_init_version) apply(ucp_cleanup) apply(ucp_config_read) apply(ucp_config_release) apply(ucp_worker_create) \
+  apply(ucp_init_version) apply(ucp_cleanup) apply(ucp_config_read) apply(ucp_config_release) \
+      apply(ucp_config_modify) apply(ucp_worker_create) \
       apply(ucp_worker_destroy) apply(ucp_worker_get_address) apply(ucp_worker_release_address)                        \
           apply(ucp_worker_get_efd) apply(ucp_worker_arm) apply(ucp_worker_progress) apply(ucp_mem_map)                \
               apply(ucp_mem_unmap) apply(ucp_rkey_pack) apply(ucp_rkey_buffer_release) apply(ucp_ep_create)            \
@@ -28,7 +29,9 @@ struct UcxLibrary {
 /// A context of our own beside one that an MPI library may have, and workers in it for one thread each.
 class UcxContext {
  public:
-  static Result<UcxContext> make();
+  /// For one who puts and gets, or whose memory that is done to.
+  enum class Side { moves, lends };
+  static Result<UcxContext> make(Side side);
   UcxContext(UcxContext&& other) noexcept : ucx{other.ucx}, handle{std::exchange(other.handle, nullptr)} {}
   ~UcxContext();
   Result<ucp_worker_h> new_worker() const;

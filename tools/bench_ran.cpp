@@ -158,8 +158,9 @@ void run_ran(const RanOptions& options) {
   std::string text = fmt::format("{} a rank through a memory server on this machine, {}; {} ranks:\n{}", options.bytes,
                                  way, options.fixed_ranks, by_chunk.text());
   text += fmt::format("\nthe same in chunks of {}:\n{}", options.fixed_chunk, by_ranks.text());
-  text += "\nmeetings: share of the time at meetings of all ranks, of the rank that waits least there, which is what "
-          "meeting costs,\nand in brackets the mean of all ranks, who also wait for slower ones\n";
+  text +=
+      "\nmeetings: share of the time at meetings of all ranks, of the rank that waits least there, which is what "
+      "meeting costs,\nand in brackets the mean of all ranks, who also wait for slower ones\n";
   for (const auto& failure : results.failures) text += fmt::format("failed: {}: {}\n", failure.baseline, failure.problem);
   for (const auto& entry : results.entries)
     for (const std::string& problem : entry.measurement.problems)

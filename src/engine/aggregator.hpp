@@ -16,8 +16,8 @@ class WindowCarrier {
   /// Moves the data of a window, counted from the domain's first; true when all of it has moved, or never will. Without
   /// a buffer the window's `parts` are used.
   virtual bool carry(std::uint64_t window, std::byte* buffer) noexcept = 0;
-  /// Memory that a window can be stored from, or loaded to, without a buffer: in the order of offsets in the file, until
-  /// the window is asked for again. Nothing where there is none.
+  /// Memory that a window can be stored from, or loaded to, without a buffer: in the order of offsets in the file,
+  /// until the window is asked for again. Nothing where there is none.
   virtual std::span<iovec> parts(std::uint64_t window) noexcept = 0;
   /// A window has been stored.
   virtual void stored() noexcept = 0;

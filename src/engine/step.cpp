@@ -386,8 +386,9 @@ std::string Step::Impl::explain() const {
   if (own().layout.placement.remote && !remote_)
     text += "not through remote memory: this context has no memory servers\n";
   if (remote_ && remote_->in_place() > 0)
-    text += fmt::format("{} windows of rank {} needed no buffer: they are stored from remote memory itself, or loaded to it\n",
-                        remote_->in_place(), pass_.team.rank());
+    text += fmt::format(
+        "{} windows of rank {} needed no buffer: they are stored from remote memory itself, or loaded to it\n",
+        remote_->in_place(), pass_.team.rank());
   if (!loss_.empty()) text += fmt::format("the last pass did not go through remote memory: {}\n", loss_);
   if (own().domain && arena_ && !arena_->where().empty())
     text += fmt::format("buffers of rank {} are in {}\n", pass_.team.rank(), arena_->where());

@@ -229,8 +229,10 @@ void ThreePhase::move_pieces(const Edge& edge, const std::vector<std::byte*>& me
       if (lost()) return;
       std::byte* const data = memory[v] + at;
       lose(writes() ? dump_->own->put(place, data, length) : dump_->own->get(place, data, length));
-      if (bank_.synchronous) lose(servers().flush());
-      else pieces_under_way_ = true;
+      if (bank_.synchronous)
+        lose(servers().flush());
+      else
+        pieces_under_way_ = true;
       place += length;
     });
   }
@@ -283,7 +285,8 @@ RemoteRegion* ThreePhase::source_region(std::size_t source) noexcept {
   return lost() ? nullptr : regions[source].get();
 }
 
-void ThreePhase::carry_pieces(const Source& source, RemoteRegion& region, const Edge& edge, std::byte* buffer) noexcept {
+void ThreePhase::carry_pieces(const Source& source, RemoteRegion& region, const Edge& edge,
+                              std::byte* buffer) noexcept {
   const Layout& layout = pass_.layout();
   const std::uint64_t place = source.places[static_cast<std::size_t>(&edge - source.inbox.route.edges.data())];
   for_each_payload_piece(layout, source.inbox, edge, [&](std::uint64_t offset, std::uint64_t length, std::uint64_t at) {

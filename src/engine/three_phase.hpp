@@ -113,7 +113,7 @@ class ThreePhase final : public WindowCarrier {
   std::vector<std::byte> landings_;
   std::array<Parcel, most_parcels> under_way_;
   std::size_t parcels_ = 0;
-  bool pieces_under_way_ = false;  // between their own places
+  bool pieces_under_way_ = false;               // between their own places
   std::uint64_t carrying_ = ~std::uint64_t{0};  // window
   std::size_t source_ = 0;
   std::uint64_t carried_ = 0;  // windows of this pass
@@ -122,7 +122,7 @@ class ThreePhase final : public WindowCarrier {
     std::uint64_t offset, length;
     std::byte* memory;
   };
-  std::vector<PlacedPiece> pieces_;  // of a window, while its parts are found
+  std::vector<PlacedPiece> pieces_;          // of a window, while its parts are found
   std::uint64_t own_piece_ = 0, piece_ = 0;  // bytes of one in the mean: of own data, and of what is collected
   std::uint64_t in_place_ = 0;
   bool awaits_room_ = false;

@@ -156,8 +156,8 @@ HandshakeReply ServerHandshake::check(const Frame& frame) {
 HandshakeReply ServerHandshake::welcome() {
   Welcome welcome{agreement_.features, {}};
   if (own_.proof() != ProofKind::none) {
-    auto proof = proof_of(
-        own_, statement("server", own_, agreement_.role, agreement_.features, from_client_, from_server_));
+    auto proof =
+        proof_of(own_, statement("server", own_, agreement_.role, agreement_.features, from_client_, from_server_));
     if (!proof) return refuse(proof.status().code(), proof.status().message());
     welcome.proof = *std::move(proof);
   }
@@ -188,8 +188,7 @@ Result<HandshakeReply> ClientHandshake::take(const Frame& frame) {
     if (!reader.ok() || !reader.at_end()) return lost_thread("its challenge makes no sense");
     if (own_.proof() == ProofKind::none || wanted != own_.proof()) return unlike(wanted);
     challenged_ = true;
-    auto proof =
-        proof_of(own_, statement("client", own_, own_.role, own_.features, from_client_, from_server_));
+    auto proof = proof_of(own_, statement("client", own_, own_.role, own_.features, from_client_, from_server_));
     if (!proof) return proof.status();
     return HandshakeReply{FrameType::proof, *std::move(proof)};
   }

@@ -88,7 +88,8 @@ Result<std::vector<std::byte>> Munge::credential(std::span<const std::byte> mess
   const MungeSession session = session_at(munge, socket_);
   if (!session) return no_memory_for_munge();
   munge_err_t error = munge.munge_ctx_set(session.get(), MUNGE_OPT_UID_RESTRICTION, ::geteuid());
-  if (error == EMUNGE_SUCCESS && lifetime_s_ > 0) error = munge.munge_ctx_set(session.get(), MUNGE_OPT_TTL, lifetime_s_);
+  if (error == EMUNGE_SUCCESS && lifetime_s_ > 0)
+    error = munge.munge_ctx_set(session.get(), MUNGE_OPT_TTL, lifetime_s_);
   char* text = nullptr;
   if (error == EMUNGE_SUCCESS)
     error = munge.munge_encode(&text, session.get(), message.data(), static_cast<int>(message.size()));
@@ -113,7 +114,8 @@ Status Munge::check(std::span<const std::byte> credential, std::span<const std::
   if (error != EMUNGE_SUCCESS) return munge_problem(munge, error, "check who the other side is");
   const std::span contents{static_cast<const std::byte*>(found), static_cast<std::size_t>(length)};
   if (user != ::geteuid())
-    return problem(Code::access, [&] { return fmt::format("cannot trust a credential of munge: user {} made it", user); });
+    return problem(Code::access,
+                   [&] { return fmt::format("cannot trust a credential of munge: user {} made it", user); });
   if (!same(contents, message))
     return problem(Code::access, "cannot trust a credential of munge: it was made for something else");
   return {};

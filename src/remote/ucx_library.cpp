@@ -36,8 +36,8 @@ Status ucx_problem(const UcxLibrary& ucx, ucs_status_t status, std::string_view 
 
 namespace {
 
-/// Over TCP puts by messages of this size take half the time of puts by UCX's own protocol, in version 1.13. What the
-/// user sets stays; where there is no TCP, UCX would complain.
+/// Over TCP puts by messages of this size cost less than those by UCX's own protocol, in version 1.13. What the user
+/// sets stays; where there is no TCP, UCX would complain.
 void prefer_messages(const UcxLibrary& ucx, ucp_config_t* config) {
   const char* transports = std::getenv("UCX_TLS");
   if (transports && !std::strstr(transports, "tcp") && !std::strstr(transports, "all")) return;

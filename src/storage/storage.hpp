@@ -7,7 +7,6 @@
 #include <memory>
 #include <span>
 #include <string>
-
 #include <weir/status.hpp>
 
 #include "machine/storage_traits.hpp"
@@ -16,8 +15,8 @@ namespace weir {
 
 /// One transfer between memory and a file. The caller owns it and the memory until `finished`.
 ///
-/// Where `parts` has some, they are the memory instead of `data`, one after another, `length` bytes together and none of
-/// them empty; what has moved is taken from their beginning.
+/// Where `parts` has some, they are the memory instead of `data`, one after another, `length` bytes together and none
+/// of them empty; what has moved is taken from their beginning.
 struct Io {
   enum class Kind : std::uint8_t { read, write };
   Kind kind = Kind::write;

@@ -40,8 +40,8 @@ void transfer(Io& io, TransferHook* hook, Raw raw) noexcept {
   for (bool more = begin(io); more;) {
     const RawCall call = next_call(io, hook);
     const std::span memory = memory_of(io);
-    more = book(io, call.error ? -call.error
-                               : raw(memory.data(), io.offset + io.done, std::min(call.length, memory.size())));
+    more = book(
+        io, call.error ? -call.error : raw(memory.data(), io.offset + io.done, std::min(call.length, memory.size())));
   }
 }
 

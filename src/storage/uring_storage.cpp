@@ -45,8 +45,10 @@ bool UringStorage::enqueue(Io& io, std::uint64_t length) noexcept {
     } else {
       const std::span memory = memory_of(io);
       const auto count = static_cast<unsigned>(std::min<std::uint64_t>(length, memory.size()));
-      if (read) io_uring_prep_read(entry, fd(), memory.data(), count, at);
-      else io_uring_prep_write(entry, fd(), memory.data(), count, at);
+      if (read)
+        io_uring_prep_read(entry, fd(), memory.data(), count, at);
+      else
+        io_uring_prep_write(entry, fd(), memory.data(), count, at);
     }
     // Without it the kernel tries first in the caller's time, which for buffered writes is all the work.
     io_uring_sqe_set_flags(entry, IOSQE_ASYNC);

@@ -121,7 +121,8 @@ TEST_P(KeepingStorageTest, memory_may_lie_in_parts) {
     EXPECT_EQ(content(bytes.size(), 77), bytes);
     iovec two[] = {{back.data(), 100}, {back.data() + 200, MiB}};  // past the end
     auto again = open(OpenMode::read);
-    const Io end = run(*again, {.kind = Io::Kind::read, .offset = 77 + bytes.size() - 150, .length = 100 + MiB, .parts = two});
+    const Io end =
+        run(*again, {.kind = Io::Kind::read, .offset = 77 + bytes.size() - 150, .length = 100 + MiB, .parts = two});
     EXPECT_EQ(end.error, 0);
     EXPECT_EQ(end.done, 150u);
   }

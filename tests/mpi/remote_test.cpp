@@ -133,9 +133,11 @@ TEST_F(Remote, long_pieces_are_stored_and_loaded_where_they_lie) {
         const auto all = static_cast<std::uint64_t>(ranks());
         const Declaration pieces{{static_cast<std::uint64_t>(rank()) * length, length, all * length, count}};
         Bytes bytes(count * length);
-        for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(i * 7 + i / length + rank() * 31);
-        Context weir{MPI_COMM_WORLD,
-                     settings({{"remote.when_lost", "fail"}, {"plan.buffer_size", buffer}, {"plan.mode", "aggregate"}})};
+        for (std::size_t i = 0; i < bytes.size(); ++i)
+          bytes[i] = static_cast<unsigned char>(i * 7 + i / length + rank() * 31);
+        Context weir{
+            MPI_COMM_WORLD,
+            settings({{"remote.when_lost", "fail"}, {"plan.buffer_size", buffer}, {"plan.mode", "aggregate"}})};
         // In a file of its own a rank's pieces lie together.
         const bool long_enough = length >= 4096 || ranks() == 1 || files == std::string{"node"};
         const auto expect_in_place = [&](const Step& step, bool expected) {

@@ -80,7 +80,7 @@ says err "does not know the secret"
 runs 1 "$weir" memory status --contact contact
 says err "--secret"
 runs 1 "$weir" memory status --contact contact --secret munge:nowhere
-says err munge
+says err "it wants the secret"
 ends TERM
 runs 1 "$weir" memory serve --size 1MiB --listen tcp:127.0.0.1:0 --secret munge:nowhere
 says err "with munge"

@@ -172,7 +172,7 @@ Result<std::unique_ptr<RemoteRegion>> EndpointClient::open(std::shared_ptr<Serve
 }  // namespace
 
 Result<std::unique_ptr<UcxClient>> UcxClient::make() {
-  auto context = UcxContext::make(UcxContext::Side::moves);
+  auto context = UcxContext::make();
   if (!context) return context.status();
   return std::unique_ptr<UcxClient>{std::make_unique<EndpointClient>(*std::move(context))};
 }

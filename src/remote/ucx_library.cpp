@@ -36,8 +36,8 @@ Status ucx_problem(const UcxLibrary& ucx, ucs_status_t status, std::string_view 
 
 namespace {
 
-/// Over TCP puts by messages of this size cost less than those by UCX's own protocol, in version 1.13. What the user
-/// sets stays; where there is no TCP, UCX would complain.
+/// Over TCP puts and gets by messages of this size cost less than UCX's own puts and shorter messages, in version 1.13.
+/// What the user sets stays; where there is no TCP, UCX would complain.
 void prefer_messages(const UcxLibrary& ucx, ucp_config_t* config) {
   const char* transports = std::getenv("UCX_TLS");
   if (transports && !std::strstr(transports, "tcp") && !std::strstr(transports, "all")) return;
@@ -48,7 +48,7 @@ void prefer_messages(const UcxLibrary& ucx, ucp_config_t* config) {
 
 }  // namespace
 
-Result<UcxContext> UcxContext::make(Side side) {
+Result<UcxContext> UcxContext::make() {
   const UcxLibrary* ucx = UcxLibrary::load();
   if (!ucx)
     return problem(Code::unsupported, "cannot use UCX: libucp.so.0 is not there, or too old",
@@ -61,7 +61,7 @@ Result<UcxContext> UcxContext::make(Side side) {
   parameters.name = "weir";
   ucp_context_h context = nullptr;
   if (status == UCS_OK) {
-    if (side == Side::moves) prefer_messages(*ucx, config);
+    prefer_messages(*ucx, config);
     status = ucx->ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &parameters, config, &context);
     ucx->ucp_config_release(config);
   }

@@ -28,9 +28,7 @@ struct UcxLibrary {
 /// A context of our own beside one that an MPI library may have, and workers in it for one thread each.
 class UcxContext {
  public:
-  /// For one who puts and gets, or whose memory that is done to.
-  enum class Side { moves, lends };
-  static Result<UcxContext> make(Side side);
+  static Result<UcxContext> make();
   UcxContext(UcxContext&& other) noexcept : ucx{other.ucx}, handle{std::exchange(other.handle, nullptr)} {}
   ~UcxContext();
   Result<ucp_worker_h> new_worker() const;

@@ -103,7 +103,7 @@ class UcxProcess {
   Status begin() {
     if (worker_) return {};
     if (!context_) {
-      auto context = UcxContext::make(UcxContext::Side::lends);
+      auto context = UcxContext::make();
       if (!context) return context.status();
       context_.emplace(*std::move(context));
     }

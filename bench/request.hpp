@@ -42,7 +42,7 @@ struct Measurement {
   double memcpy_s = 0;                             ///< copying all bytes once in one process
   double plain_s = 0;                              ///< one process writing or reading the whole file by plain calls
   double empty_s = 0;                              ///< a run that moves nothing; part of both sides' times
-  double waiting_share = 0;                        ///< of Weir's time that the rank which waits least waits for others
+  std::map<std::string, std::vector<double>> least_meeting_s, mean_meeting_s;  ///< at meetings, of the ranks, by name
 };
 
 struct Answer {
@@ -56,7 +56,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Request, workload, parameters, baseline, oper
                                    budget_s, seed, settings, hints, through_run, readers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Measurement, operation, step, formulation, formulations_s, weir_s, baseline_s,
                                    warm_ups, problems, peak_memory_bytes, buffer_bytes, list_bytes, plan, processor_s,
-                                   memcpy_s, plain_s, empty_s, waiting_share)
+                                   memcpy_s, plain_s, empty_s, least_meeting_s, mean_meeting_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Answer, phase, done, measurements, mpi)
 
 }  // namespace weir::bench

@@ -7,7 +7,6 @@
 #include <random>
 
 #include "collective.hpp"
-#include "statistics.hpp"
 
 namespace weir::bench {
 
@@ -45,7 +44,6 @@ Measurement ThreeWays::measure(Operation operation, const Ways& ways, const Prog
   result.warm_ups = warm_ups;
   std::mt19937_64 random{request_.seed};
   std::vector<std::vector<double>> times(ways.size());
-  std::vector<double> shares;
   const double start = now();
   const double budget_s = request_.budget_s / static_cast<double>(request_.operations.size() + 1);
   for (int block = 0; block < request_.pairs + warm_ups; ++block) {
@@ -61,18 +59,19 @@ Measurement ThreeWays::measure(Operation operation, const Ways& ways, const Prog
       if (block < warm_ups) continue;
       times[way].push_back(seconds);
       result.processor_s[ways[way]->name()].push_back(processor_s);
-      if (way > 0) continue;
-      const Report report = ways[0]->report();
-      if (report.bytes > 0 && report.remote_bytes == 0) result.problems.push_back("it did not go through remote memory");
-      double least_s = report.wait_s;
-      MPI_Allreduce(MPI_IN_PLACE, &least_s, 1, MPI_DOUBLE, MPI_MIN, communicator_);
-      shares.push_back(least_s / seconds);
+      const Report report = ways[way]->report();
+      if (ways[way] != ways.back() && report.bytes > 0 && report.remote_bytes == 0)
+        result.problems.push_back(fmt::format("{}: it did not go through remote memory", ways[way]->name()));
+      double least_s = 0, sum_s = 0;
+      MPI_Allreduce(&report.meeting_s, &least_s, 1, MPI_DOUBLE, MPI_MIN, communicator_);
+      MPI_Allreduce(&report.meeting_s, &sum_s, 1, MPI_DOUBLE, MPI_SUM, communicator_);
+      result.least_meeting_s[ways[way]->name()].push_back(least_s);
+      result.mean_meeting_s[ways[way]->name()].push_back(sum_s / size_of(communicator_));
     }
   }
   result.weir_s = times.front();
   result.baseline_s = times.back();
   for (std::size_t way = 1; way < ways.size(); ++way) result.formulations_s[ways[way]->name()] = times[way];
-  result.waiting_share = median(shares);
   return result;
 }
 

@@ -57,6 +57,9 @@ class Job {
       baselines_.push_back(
           std::make_unique<WeirMover>(communicator, merged(request_.settings, {{"plan.model", request_.baseline}}),
                                       "plan.model=" + request_.baseline));
+    if (request_.baseline == "dram")
+      baselines_.push_back(std::make_unique<WeirMover>(
+          communicator, merged(request_.settings, {{"memory.tier", ""}, {"remote.contact", ""}}), "Weir in DRAM"));
     const bool mpiio = request_.baseline == "romio" || request_.baseline == "ompio";
     if (mpiio && request_.through_run) {
       baselines_.push_back(mpiio_per_variable(trial_.scene(), request_.hints, FileCalls::of_library()));

@@ -6,7 +6,7 @@ packages="
   build-essential gfortran cmake ninja-build pkg-config
   openmpi-bin libopenmpi-dev mpich libmpich-dev
   libhwloc-dev liburing-dev libtomlplusplus-dev libfmt-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
-  libssl-dev libucx-dev libsimgrid-dev
+  libssl-dev libucx-dev libmunge-dev munge libsimgrid-dev
   libnetcdf-dev libpnetcdf-dev pnetcdf-bin libhdf5-openmpi-dev hdf5-tools
   libgtest-dev clang libclang-rt-14-dev valgrind ucx-utils
   iproute2 util-linux procps fuse3 attr ceph-mon ceph-osd ceph-mds ceph-fuse ceph-common

@@ -54,8 +54,10 @@ std::vector<std::string> model_names() {
 }
 
 /// Those asked for, or all that can be had, and the control.
-std::vector<bench::Baseline> chosen_baselines(const std::vector<std::string>& names) {
+std::vector<bench::Baseline> chosen_baselines(const std::vector<std::string>& names, const std::string& tier) {
   std::vector<bench::Baseline> chosen;
+  if (std::ranges::find(names, "dram") != names.end() || (names.empty() && !tier.empty() && tier != "dram"))
+    chosen.push_back({"dram", {}, {}});
   for (const bench::Baseline& baseline : bench::find_baselines()) {
     const bool named = std::ranges::find(names, baseline.name) != names.end();
     if (named && !baseline.absent.empty())
@@ -101,7 +103,7 @@ bench::Results run_all(const BenchOptions& options, const box::State* box) {
   bench::Results results;
   results.workload = bench::make_workload(options.workload, options.parameters, options.ranks).value();
   Settings settings = bench_settings(options.settings, options.ranks, options.nodes);
-  const auto baselines = chosen_baselines(options.against);
+  const auto baselines = chosen_baselines(options.against, options.tier);
   const Scratch scratch{box != nullptr ? box->file_system() : options.directory, "--dir"};
   results.file_system = posix_traits(scratch.path()).file_system;
   if (box != nullptr) {
@@ -168,10 +170,11 @@ void add_workload(CLI::App& command, const bench::WorkloadKind& kind, const std:
     return workload->add_option(name, value, meaning)->capture_default_str()->group(group);
   };
   add("--operation", options->operation, "write, read or both")->check(CLI::IsMember({"write", "read", "both"}));
-  std::vector<std::string> others{"romio", "ompio", "posix"};
+  std::vector<std::string> others{"romio", "ompio", "posix", "dram"};
   for (const std::string& model : model_names()) others.push_back(model);
   add("--against", options->against,
-      "romio, ompio, posix, all that can be had when not given; or ways to choose aggregators: " +
+      "romio, ompio, posix, all that can be had when not given, and then with --tier also dram: Weir without that tier; or "
+      "ways to choose aggregators: " +
           fmt::format("{}", fmt::join(model_names(), ", ")))
       ->delimiter(',')
       ->check(CLI::IsMember(others));

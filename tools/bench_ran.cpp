@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <memory>
 #include <random>
 
@@ -20,7 +21,8 @@ namespace {
 struct RanOptions {
   std::vector<std::string> chunks{"4KiB", "16KiB", "64KiB", "256KiB", "1MiB", "4MiB", "16MiB"};
   std::vector<int> ranks{6, 12, 18, 24, 30, 36};
-  std::string bytes = "16MiB";
+  std::string transport = WEIR_HAVE_UCX ? "ucx" : "mapped";
+  std::string bytes = "4MiB";
   std::string fixed_chunk = "64KiB";
   int fixed_ranks = 12;
   int pairs = 7;
@@ -56,6 +58,7 @@ std::vector<bench::Measurement> measure(const RanOptions& options, const Point& 
   Settings settings = bench_settings(options.settings, point.ranks, 0);
   settings.try_emplace("plan.aggregators", std::to_string((point.ranks + 3) / 4));  // as in the document
   settings["remote.contact"] = server.contact();
+  settings["remote.transport"] = options.transport;
   results.request = {.workload = "interleaved",
                      .parameters = parameters,
                      .baseline = "two-phase",
@@ -83,7 +86,7 @@ std::string shown(const bench::Ratio& ratio) {
 struct Curves {
   explicit Curves(const std::string& first)
       : table{{first, "operation", "asynchronous", "synchronous", "two-phase", "sync / async", "two-phase / async",
-               "least waiting", "processor, async", "processor, sync"}},
+               "meetings, async", "meetings, sync", "processor, async", "processor, sync"}},
         absorbed{{first, "kept until absorbed", "until durable, in two phases", "ratio"}} {}
 
   [[nodiscard]] std::string text() const { return bench::aligned(table) + "\n" + bench::aligned(absorbed); }
@@ -93,10 +96,14 @@ struct Curves {
     const auto& synchronous = m.formulations_s.at("synchronous");
     const bench::Ratio gain = bench::ratio_of_pairs(synchronous, m.weir_s),
                        against = bench::ratio_of_pairs(m.baseline_s, m.weir_s);
+    const auto met = [&](const char* way, const std::vector<double>& all_s) {
+      const auto share = [&](const auto& part_s) { return 100 * bench::median(part_s.at(way)) / bench::median(all_s); };
+      return fmt::format("{:.1f} % ({:.0f} %)", share(m.least_meeting_s), share(m.mean_meeting_s));
+    };
     const auto processor = [&](const char* way) { return format_seconds(bench::median(m.processor_s.at(way))); };
     table.push_back({point.label, m.operation, format_seconds(bench::median(m.weir_s)),
                      format_seconds(bench::median(synchronous)), format_seconds(bench::median(m.baseline_s)),
-                     shown(gain), shown(against), fmt::format("{:.1f} %", 100 * m.waiting_share),
+                     shown(gain), shown(against), met("asynchronous", m.weir_s), met("synchronous", synchronous),
                      processor("asynchronous"), processor("synchronous")});
     json.push_back({{"chunk", point.chunk},
                     {"ranks", point.ranks},
@@ -104,7 +111,8 @@ struct Curves {
                     {"asynchronous_s", m.weir_s},
                     {"synchronous_s", synchronous},
                     {"two_phase_s", m.baseline_s},
-                    {"waiting_share", m.waiting_share},
+                    {"least_meeting_s", m.least_meeting_s},
+                    {"mean_meeting_s", m.mean_meeting_s},
                     {"processor_s", m.processor_s},
                     {"problems", m.problems}});
   }
@@ -128,6 +136,9 @@ struct Curves {
 void run_ran(const RanOptions& options) {
   if (!options.peer.empty()) return run_bench_peer({options.sizes, options.pairs, options.directory, options.json});
   bench::catch_interrupts();
+  // As beside a peer: shared memory would be another transport than that between nodes.
+  ::setenv("UCX_TLS", "tcp", 0);
+  ::setenv("UCX_NET_DEVICES", "lo", 0);
   const std::string worker = worker_path();
   const Progress progress;
   bench::Results results;
@@ -141,9 +152,15 @@ void run_ran(const RanOptions& options) {
   for (const int ranks : options.ranks)
     fill(by_ranks, {std::to_string(ranks), bytes_of_option(options.fixed_chunk, "--chunk"), ranks});
   progress.clear();
-  std::string text = fmt::format("{} a rank through a memory server on this machine, {} ranks:\n{}", options.bytes,
-                                 options.fixed_ranks, by_chunk.text());
+  const std::string way = options.transport == "ucx" ? fmt::format("reached by UCX ({} on {})", std::getenv("UCX_TLS"),
+                                                                   std::getenv("UCX_NET_DEVICES"))
+                                                     : "mapped: every way is copies in the memory of this machine";
+  std::string text = fmt::format("{} a rank through a memory server on this machine, {}; {} ranks:\n{}", options.bytes,
+                                 way, options.fixed_ranks, by_chunk.text());
   text += fmt::format("\nthe same in chunks of {}:\n{}", options.fixed_chunk, by_ranks.text());
+  text +=
+      "\nmeetings: share of the time at meetings of all ranks, of the rank that waits least there, which is what "
+      "meeting costs,\nand in brackets the mean of all ranks, who also wait for slower ones\n";
   for (const auto& failure : results.failures) text += fmt::format("failed: {}: {}\n", failure.baseline, failure.problem);
   for (const auto& entry : results.entries)
     for (const std::string& problem : entry.measurement.problems)
@@ -165,6 +182,9 @@ void add_bench_ran(CLI::App& bench) {
   add("--fixed-ranks", options->fixed_ranks, "ranks of the first figure")->check(CLI::Range(1, 100'000));
   add("--ranks", options->ranks, "numbers of ranks of the second figure")->delimiter(',')->check(CLI::Range(1, 100'000));
   add("--chunk", options->fixed_chunk, "contiguous chunk of the second figure");
+  add("--transport", options->transport,
+      "to the server: ucx, over the network as in the document, or mapped, which only a server on the same node can be")
+      ->check(CLI::IsMember({"ucx", "mapped"}));
   add("--bytes", options->bytes, "of a rank, at least one chunk");
   add("--pairs", options->pairs, "runs of each way")->check(CLI::Range(3, 100'000));
   add("--budget", options->budget_s, "seconds for everything; fewer runs, at least 3, when they do not suffice")
@@ -180,6 +200,7 @@ void add_bench_ran(CLI::App& bench) {
   command->footer(R"(Examples:
   weir bench ran
   weir bench ran --chunks 4KiB,64KiB --ranks 6,12 --pairs 5 --set plan.buffer_size=1MiB
+  weir bench ran --transport mapped --bytes 16MiB
   weir bench ran --peer ucx)");
   command->callback([options] { telling_errors([&] { run_ran(*options); }); });
 }

@@ -34,6 +34,7 @@ std::vector<Feature> features() {
   return {{"mpi", mpi_library()},
           {"uring", WEIR_HAVE_URING ? "yes" : "no: built without liburing"},
           {"ucx", WEIR_HAVE_UCX ? "yes" : "no: built without UCX"},
+          {"munge", WEIR_HAVE_MUNGE ? "yes" : "no: built without libmunge"},
           {"fortran", WEIR_HAVE_FORTRAN ? "yes" : "no: built without a Fortran compiler"},
           {"simgrid", WEIR_HAVE_SIMGRID ? "yes" : "no: built without SimGrid, so without `weir sim`"}};
 }

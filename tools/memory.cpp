@@ -94,7 +94,8 @@ void add_serve(CLI::App& group) {
       ->capture_default_str();
   command
       ->add_option("--secret", server.secret,
-                   "file with the secret of the job, which clients must know, made unless it is there; TCP needs one")
+                   "file with the secret of the job, which clients must know, made unless it is there; or munge, or "
+                   "munge:SOCKET; TCP needs one")
       ->type_name("FILE");
   command
       ->add_option("--directory", server.directory,
@@ -120,7 +121,8 @@ void add_serve(CLI::App& group) {
   weir memory serve --size 4GiB --listen tcp:node7:0 --secret job.secret --contact job.contact &
 
 Clients at a UNIX socket must be processes of the same user. TCP needs a secret, which both sides prove to know without
-sending it. What a client has is given back when its connection ends, however that happens.
+sending it; or --secret munge: the cluster's munge service then tells each side that the same user runs the other. What
+a client has is given back when its connection ends, however that happens.
 
 Exit codes: 0 ended by a signal, 1 it cannot serve, 2 wrong use.)");
   command->callback([] { set_exit_code(serve(options)); });

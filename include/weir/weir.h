@@ -72,6 +72,7 @@ typedef struct weir_step_report {
   double copy_s;
   double storage_s;
   double wait_s;
+  double meeting_s;
 } weir_step_report;
 
 const char* weir_version(void);

@@ -393,7 +393,8 @@ int weir_report(const weir_step* step, weir_step_report* report) {
                .plan_s = from.plan_s,
                .copy_s = from.copy_s,
                .storage_s = from.storage_s,
-               .wait_s = from.wait_s};
+               .wait_s = from.wait_s,
+               .meeting_s = from.meeting_s};
     return Status{};
   });
 }

@@ -61,6 +61,9 @@ void Aggregator::begin(Slot& slot, std::uint64_t window) noexcept {
   slot.next_extent = part_.first_extent[window];
   slot.nodes_left = nodes_in_[window];
   slot.bytes = 0;
+  slot.in_place.reset();
+  slot.parts = {};
+  slot.extent_done = 0;
   slot.bad = false;
   slot.start = 0;
 }
@@ -94,9 +97,10 @@ bool Aggregator::progress() noexcept {
 }
 
 bool Aggregator::advance(Slot& slot) noexcept {
+  if (carrier_ && !slot.in_place) choose_memory(slot);
   switch (slot.phase) {
     case Phase::filling:
-      if (carrier_ ? !carrier_->carry(slot.window, channel_.buffer(slot.window)) : !all_here(slot)) return false;
+      if (carrier_ ? !carry(slot) : !all_here(slot)) return false;
       slot.bad = pass_.failed() || (carrier_ ? carrier_->lost() : channel_.slot(slot.window).poisoned.load() != 0);
       slot.phase = Phase::storing;
       return true;
@@ -104,9 +108,7 @@ bool Aggregator::advance(Slot& slot) noexcept {
     case Phase::loading:
       return move_extents(slot);
     case Phase::serving:
-      if (carrier_ && !slot.bad ? !carrier_->carry(slot.window, channel_.buffer(slot.window))
-                                : !carrier_ && !all_here(slot))
-        return false;
+      if (carrier_ && !slot.bad ? !carry(slot) : !carrier_ && !all_here(slot)) return false;
       next_window(slot);
       return true;
     case Phase::finished:
@@ -139,11 +141,8 @@ bool Aggregator::move_extents(Slot& slot) noexcept {
   const std::uint32_t end = part_.first_extent[slot.window + 1];
   if (slot.bad) slot.next_extent = end;
   while (slot.next_extent < end && ios_in_flight_ < most_ios) {
-    const Extent& extent = part_.extents[slot.next_extent++];
     Transferred& entry = *std::find_if(ios_.begin(), ios_.end(), [](const Transferred& t) { return !t.slot; });
-    entry.io = {write_ ? Io::Kind::write : Io::Kind::read,
-                channel_.buffer(slot.window) + buffer_offset(slot.window, extent.offset), extent.offset + pass_.shift,
-                extent.length};
+    entry.io = next_io(slot);
     entry.slot = &slot;
     ++slot.ios;
     ++ios_in_flight_;
@@ -156,6 +155,36 @@ bool Aggregator::move_extents(Slot& slot) noexcept {
   if (write_) finish_storing(slot);
   else finish_loading(slot);
   return true;
+}
+
+void Aggregator::choose_memory(Slot& slot) noexcept {
+  Storage* storage = pass_.failed() ? nullptr : pass_.storage.get();
+  if (storage && storage->takes_parts()) slot.parts = carrier_->parts(slot.window);
+  std::uint64_t bytes = 0;
+  for (std::uint32_t e = part_.first_extent[slot.window]; e < part_.first_extent[slot.window + 1]; ++e)
+    bytes += part_.extents[e].length;
+  for (const iovec& part : slot.parts) bytes -= part.iov_len;
+  slot.in_place = !slot.parts.empty() && bytes == 0;
+}
+
+Io Aggregator::next_io(Slot& slot) noexcept {
+  const Extent& extent = part_.extents[slot.next_extent];
+  Io io{write_ ? Io::Kind::write : Io::Kind::read, nullptr, extent.offset + slot.extent_done + pass_.shift, 0};
+  if (!slot.in_place.value_or(false)) {
+    io.data = channel_.buffer(slot.window) + buffer_offset(slot.window, extent.offset);
+    io.length = extent.length;
+  } else {
+    std::size_t count = 0;
+    while (count < Io::most_parts && slot.extent_done + io.length < extent.length)
+      io.length += slot.parts[count++].iov_len;
+    io.parts = slot.parts.first(count);
+    slot.parts = slot.parts.subspan(count);
+    slot.extent_done += io.length;
+  }
+  if (slot.extent_done > 0 && slot.extent_done < extent.length) return io;
+  slot.extent_done = 0;
+  ++slot.next_extent;
+  return io;
 }
 
 void Aggregator::collect() noexcept {
@@ -177,6 +206,7 @@ void Aggregator::finish_storing(Slot& slot) noexcept {
   pass_.report.stored_bytes += slot.bytes;
   pass_.outcome.bytes += slot.bytes;
   if (arrivals_elsewhere(slot) != slot.others_before) pass_.report.stored_while_aggregating += slot.bytes;
+  if (carrier_) carrier_->stored();
   next_window(slot);
 }
 

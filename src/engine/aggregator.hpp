@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/contributor.hpp"
@@ -11,8 +13,14 @@ namespace weir {
 class WindowCarrier {
  public:
   virtual ~WindowCarrier() = default;
-  /// Moves the data of a window, counted from the domain's first; true when all of it has moved, or never will.
+  /// Moves the data of a window, counted from the domain's first; true when all of it has moved, or never will. Without
+  /// a buffer the window's `parts` are used.
   virtual bool carry(std::uint64_t window, std::byte* buffer) noexcept = 0;
+  /// Memory that a window can be stored from, or loaded to, without a buffer: in the order of offsets in the file,
+  /// until the window is asked for again. Nothing where there is none.
+  virtual std::span<iovec> parts(std::uint64_t window) noexcept = 0;
+  /// A window has been stored.
+  virtual void stored() noexcept = 0;
   /// Whether it cannot go on.
   [[nodiscard]] virtual bool lost() const noexcept = 0;
 };
@@ -49,6 +57,9 @@ class Aggregator {
     std::uint32_t nodes_left = 0;
     std::uint32_t others_before = 0;
     std::uint64_t bytes = 0;
+    std::optional<bool> in_place;   // without a buffer; not known yet
+    std::span<iovec> parts;         // then: of what is not yet under way
+    std::uint64_t extent_done = 0;  // bytes of the next extent that are
     double start = 0;
     bool bad = false;
   };
@@ -68,6 +79,11 @@ class Aggregator {
   void begin(Slot& slot, std::uint64_t window) noexcept;
   bool advance(Slot& slot) noexcept;
   bool move_extents(Slot& slot) noexcept;
+  Io next_io(Slot& slot) noexcept;
+  void choose_memory(Slot& slot) noexcept;
+  bool carry(Slot& slot) noexcept {
+    return carrier_->carry(slot.window, *slot.in_place ? nullptr : channel_.buffer(slot.window));
+  }
   void collect() noexcept;
   void finish_storing(Slot& slot) noexcept;
   void finish_loading(Slot& slot) noexcept;

@@ -15,6 +15,7 @@ Status Context::Impl::connect_remote() {
   remote->options = std::move(options);
   remote->memory = std::move(*memory);
   remote->falls_back = settings.text("remote.when_lost") == "two-phase";
+  remote->wait_for_room_s = static_cast<double>(settings.number("remote.wait_for_room"));
   remote->synchronous = settings.flag("remote.synchronous");
   return {};
 }

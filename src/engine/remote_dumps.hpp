@@ -14,6 +14,7 @@ struct RemoteBank {
   std::unique_ptr<RemoteMemory> memory;
   RegionName name;               ///< of the job; `serial` counts the dumps that were named
   bool falls_back = true;        ///< a step that cannot go through it goes the ordinary way
+  double wait_for_room_s = 0;    ///< when the servers are full
   bool synchronous = false;      ///< the ranks meet in every round
   std::uint64_t losses = 0;      ///< that all ranks know of: what is older is not used any more
   std::uint64_t connections = 1;  ///< that this rank has made

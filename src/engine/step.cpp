@@ -312,7 +312,10 @@ void Step::Impl::work_until(Done&& done) {
       give_way();
     } else if (queue.front().get() == this && arrived()) {
       team.wait_for_result();
+      pass_.report.meeting_s += now() - start;
+      pass_.report.wait_s += now() - start;
       go_on();
+      continue;
     } else if (storing()) {
       file_->get()->wait();
     } else if (queue.front()->arrived()) {
@@ -325,6 +328,10 @@ void Step::Impl::work_until(Done&& done) {
     pass_.report.wait_s += now() - start;
   }
   if (team.broken()) break_off();
+}
+
+void Step::Impl::work_until_absorbed() {
+  work_until([this] { return over() || state_ == State::absorbed; });
 }
 
 void Step::Impl::break_off() noexcept {
@@ -378,6 +385,10 @@ std::string Step::Impl::explain() const {
   if (plan_.impl()->seconds > 0) text += fmt::format("planned in {}\n", format_seconds(plan_.impl()->seconds));
   if (own().layout.placement.remote && !remote_)
     text += "not through remote memory: this context has no memory servers\n";
+  if (remote_ && remote_->in_place() > 0)
+    text += fmt::format(
+        "{} windows of rank {} needed no buffer: they are stored from remote memory itself, or loaded to it\n",
+        remote_->in_place(), pass_.team.rank());
   if (!loss_.empty()) text += fmt::format("the last pass did not go through remote memory: {}\n", loss_);
   if (own().domain && arena_ && !arena_->where().empty())
     text += fmt::format("buffers of rank {} are in {}\n", pass_.team.rank(), arena_->where());

@@ -76,6 +76,7 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
   [[nodiscard]] bool may_arrive() const noexcept;
   template <class Done>
   void work_until(Done&& done);
+  void work_until_absorbed();
   /// The data of this pass has moved: leaves everything as the next pass wants it.
   void end_moving() noexcept;
   /// The ranks went different ways: ends all started steps.

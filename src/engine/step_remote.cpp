@@ -50,7 +50,7 @@ bool Step::Impl::progress_remote() noexcept {
 
 bool Step::Impl::stage_done() const noexcept {
   switch (stage_) {
-    case Stage::prepare: return true;
+    case Stage::prepare: return !remote_->awaits_room() || pass_.failed();
     case Stage::own: return remote_->own_done();
     case Stage::carry: break;
   }
@@ -140,7 +140,7 @@ Status Step::Impl::absorb() {
   }
   if (Status status = start(Call::absorb); !status.ok()) return status;
   absorbs_ = true;
-  work_until([this] { return over() || state_ == State::absorbed; });
+  work_until_absorbed();
   return state_ == State::absorbed ? Status::done(own().layout.bytes) : result_;
 }
 

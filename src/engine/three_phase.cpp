@@ -1,6 +1,7 @@
 #include "engine/three_phase.hpp"
 
 #include <algorithm>
+#include <ctime>
 
 #include "core/errors.hpp"
 #include "plan/payload.hpp"
@@ -9,6 +10,21 @@ namespace weir {
 namespace {
 
 Status no_memory() noexcept { return problem(Code::no_memory, "cannot use remote memory: out of memory here"); }
+
+/// Bytes of a piece in the mean.
+class MeanPiece {
+ public:
+  void add(const RankDeclaration& declaration) noexcept {
+    for (std::size_t v = 0; v < declaration.variables.size(); ++v) {
+      bytes_ += declaration.pieces(v).bytes();
+      pieces_ += declaration.pieces(v).pieces();
+    }
+  }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return pieces_ == 0 ? 0 : bytes_ / pieces_; }
+
+ private:
+  std::uint64_t bytes_ = 0, pieces_ = 0;
+};
 
 }  // namespace
 
@@ -19,10 +35,15 @@ ThreePhase::ThreePhase(Pass& pass, RemoteBank& bank) : pass_{pass}, part_{*pass.
   for (std::uint32_t e = 0; e < edges.size(); ++e) order_.push_back(e);
   if (rounds_ > 1)
     std::ranges::stable_sort(order_, {}, [&](std::uint32_t e) { return round_of(edges[e].window); });
+  MeanPiece own, collected;
+  own.add(pass.plan.declaration);
+  for (const Source& source : part_.sources) collected.add(source.inbox.pieces);
+  own_piece_ = own.bytes();
+  piece_ = collected.bytes();
 }
 
 ThreePhase::~ThreePhase() {
-  if (parcels_ > 0) (void)servers().flush();
+  if (parcels_ > 0 || pieces_under_way_) (void)servers().flush();
 }
 
 void ThreePhase::reset() noexcept {
@@ -32,8 +53,11 @@ void ThreePhase::reset() noexcept {
   next_ = 0;
   at_ = 0;
   parcels_ = 0;
+  pieces_under_way_ = false;
   carrying_ = ~std::uint64_t{0};
   carried_ = 0;
+  in_place_ = 0;
+  awaits_room_ = false;
   flushed_ = false;
   in_background_ = false;
 }
@@ -74,9 +98,10 @@ std::uint32_t ThreePhase::windows_of_round() const noexcept {
 }
 
 bool ThreePhase::own_done() const noexcept {
-  if (lost() || pass_.failed()) return parcels_ == 0;
+  if (parcels_ > 0 || pieces_under_way_) return false;
+  if (lost() || pass_.failed()) return true;
   const auto& edges = part_.dump.route.edges;
-  return parcels_ == 0 && (next_ == order_.size() || round_of(edges[order_[next_]].window) > round_);
+  return next_ == order_.size() || round_of(edges[order_[next_]].window) > round_;
 }
 
 bool ThreePhase::carried_all() const noexcept {
@@ -89,14 +114,30 @@ bool ThreePhase::prepare_own() noexcept {
   if (lost() || bytes == 0) return !lost();
   lose(failure());
   if (lost() || dump_->own) return !lost();
-  lose(attempt("use remote memory", [&]() -> Status {
+  const Status status = attempt("use remote memory", [&]() -> Status {
     RegionName name = dump_->name;
     name.rank = static_cast<std::uint64_t>(pass_.team.rank());
     auto region = servers().allocate(name, bytes);
     if (region) dump_->own = std::move(*region);
     return region.status();
-  }));
-  return !lost();
+  });
+  awaits_room_ = status.code() == Code::no_memory && may_ask_again(bytes);
+  if (!awaits_room_) lose(status);
+  return dump_->own != nullptr;
+}
+
+bool ThreePhase::may_ask_again(std::uint64_t bytes) noexcept {
+  constexpr timespec between{0, 1'000'000};
+  if (!awaits_room_) {
+    room_by_ = Deadline::in(bank_.wait_for_room_s);
+    if (bank_.wait_for_room_s == 0) return false;
+    Result<std::uint64_t> capacity{std::uint64_t{0}};
+    (void)attempt("use remote memory", [&] { return capacity = servers().capacity(), Status{}; });
+    if (!capacity || *capacity < bytes) return false;  // it will never fit
+  }
+  if (room_by_.is_over()) return false;
+  ::nanosleep(&between, nullptr);  // so that those who have it get on
+  return true;
 }
 
 bool ThreePhase::need_landings() noexcept {
@@ -127,15 +168,15 @@ void ThreePhase::copy_own(const Edge& edge, Range part, const std::vector<std::b
 
 template <class Empty>
 bool ThreePhase::settle(Empty&& empty) noexcept {
-  if (parcels_ == 0) return true;
-  const std::size_t left = servers().progress();
+  if (parcels_ == 0 && !pieces_under_way_) return true;
+  if (servers().progress() > 0) return servers().doze(), false;
   lose(failure());
-  if (left > 0 && !lost()) return false;
   if (lost())
     (void)servers().flush();
   else
     for (std::size_t p = 0; p < parcels_; ++p) empty(under_way_[p], landing(p));
   parcels_ = 0;
+  pieces_under_way_ = false;
   return true;
 }
 
@@ -188,7 +229,10 @@ void ThreePhase::move_pieces(const Edge& edge, const std::vector<std::byte*>& me
       if (lost()) return;
       std::byte* const data = memory[v] + at;
       lose(writes() ? dump_->own->put(place, data, length) : dump_->own->get(place, data, length));
-      lose(servers().flush());
+      if (bank_.synchronous)
+        lose(servers().flush());
+      else
+        pieces_under_way_ = true;
       place += length;
     });
   }
@@ -207,7 +251,9 @@ bool ThreePhase::move_own(const std::vector<std::byte*>& memory) noexcept {
     if (!ready && !(ready = prepare_own())) break;
     if (std::byte* mapped = dump_->own->mapped())
       copy_own(edge, {0, edge.bytes}, memory, mapped + part_.places[order_[next_]]);
-    else if (rounds_ > 1)
+    else if (is_crowded())
+      break;
+    else if (bank_.synchronous || own_piece_ >= long_piece)
       move_pieces(edge, memory);
     else if (!need_landings() || !(writes() ? send_own(edge, memory) : receive_own(edge, memory)))
       break;
@@ -216,9 +262,9 @@ bool ThreePhase::move_own(const std::vector<std::byte*>& memory) noexcept {
     moved = true;
   }
   (void)settle_own(memory);
-  if (writes() && !flushed_ && own_done() && !lost() && dump_->own) {
+  if (!flushed_ && own_done() && !lost() && dump_ && dump_->own) {
     flushed_ = true;
-    lose(servers().flush());
+    lose(writes() ? servers().flush() : failure());  // what was read was still lent
   }
   return moved;
 }
@@ -239,6 +285,18 @@ RemoteRegion* ThreePhase::source_region(std::size_t source) noexcept {
   return lost() ? nullptr : regions[source].get();
 }
 
+void ThreePhase::carry_pieces(const Source& source, RemoteRegion& region, const Edge& edge,
+                              std::byte* buffer) noexcept {
+  const Layout& layout = pass_.layout();
+  const std::uint64_t place = source.places[static_cast<std::size_t>(&edge - source.inbox.route.edges.data())];
+  for_each_payload_piece(layout, source.inbox, edge, [&](std::uint64_t offset, std::uint64_t length, std::uint64_t at) {
+    if (lost()) return;
+    std::byte* const data = buffer + (layout.to_packed(offset) - layout.cuts[edge.window]);
+    lose(writes() ? region.get(place + at, data, length) : region.put(place + at, data, length));
+    pieces_under_way_ = true;
+  });
+}
+
 bool ThreePhase::carry_source(const Source& source, RemoteRegion& region, const Edge& edge, std::byte* buffer) noexcept {
   const Layout& layout = pass_.layout();
   const std::uint64_t place = source.places[static_cast<std::size_t>(&edge - source.inbox.route.edges.data())];
@@ -249,6 +307,8 @@ bool ThreePhase::carry_source(const Source& source, RemoteRegion& region, const 
     pass_.report.copy_s += now() - start;
     return true;
   }
+  if (is_crowded()) return false;
+  if (piece_ >= long_piece && !pass_.plan.domain->overlap) return carry_pieces(source, region, edge, buffer), true;
   for (; at_ < edge.bytes && need_landings();) {
     if (parcels_ == most_parcels && !settle_window(buffer)) return false;
     const Range part{at_, std::min(at_ + chunk, edge.bytes)};
@@ -263,8 +323,57 @@ bool ThreePhase::carry_source(const Source& source, RemoteRegion& region, const 
   return true;
 }
 
+Status ThreePhase::find_parts(std::uint64_t window, std::vector<iovec>& parts) {
+  parts.clear();
+  pieces_.clear();
+  const auto& domain = pass_.layout().domains[pass_.plan.domain->domain];
+  for (std::size_t s = 0; s < part_.sources.size(); ++s) {
+    const Source& source = part_.sources[s];
+    const Edge* edge = source.inbox.route.find(domain.first_window + static_cast<std::uint32_t>(window));
+    if (!edge) continue;
+    RemoteRegion* region = source_region(s);
+    if (!region || !region->mapped()) return {};
+    const std::uint64_t place = source.places[static_cast<std::size_t>(edge - source.inbox.route.edges.data())];
+    std::byte* const packed = region->mapped() + place;
+    for_each_payload_piece(pass_.layout(), source.inbox, *edge,
+                           [&](std::uint64_t offset, std::uint64_t length, std::uint64_t at) {
+                             pieces_.push_back({offset, length, packed + at});
+                           });
+  }
+  std::ranges::sort(pieces_, {}, &PlacedPiece::offset);
+  std::uint64_t end = 0;
+  parts.reserve(pieces_.size());
+  for (const PlacedPiece& piece : pieces_) {
+    if (piece.offset < end) return parts.clear(), Status{};  // the order of copies tells who wins
+    end = piece.offset + piece.length;
+    parts.push_back({piece.memory, piece.length});
+  }
+  return {};
+}
+
+std::span<iovec> ThreePhase::parts(std::uint64_t window) noexcept {
+  if (bank_.synchronous || lost() || !dump_) return {};
+  constexpr std::uint64_t long_enough = 4096;  // copying it costs more than saying where it is
+  if (piece_ < long_enough) return {};
+  lose(failure());
+  const std::size_t buffers = pass_.layout().placement.buffers;
+  const Status found = attempt("store from remote memory", [&]() -> Status {
+    parts_.resize(buffers);
+    return find_parts(window, parts_[window % buffers]);
+  });
+  return found.ok() && !lost() ? std::span{parts_[window % buffers]} : std::span<iovec>{};
+}
+
 bool ThreePhase::carry(std::uint64_t window, std::byte* buffer) noexcept {
   if (rounds_ > 1 && window > round_) return false;
+  if (buffer && !carry_buffer(window, buffer)) return false;
+  ++carried_;
+  if (!buffer) ++in_place_;
+  if (!writes() && carried_ >= windows_of_round() && !lost()) lose(servers().flush());
+  return true;
+}
+
+bool ThreePhase::carry_buffer(std::uint64_t window, std::byte* buffer) noexcept {
   if (carrying_ != window) {
     if (carrying_ != ~std::uint64_t{0}) return false;
     carrying_ = window;
@@ -286,8 +395,6 @@ bool ThreePhase::carry(std::uint64_t window, std::byte* buffer) noexcept {
   }
   if (!settle_window(buffer)) return false;
   carrying_ = ~std::uint64_t{0};
-  ++carried_;
-  if (!writes() && carried_ >= windows_of_round() && !lost()) lose(servers().flush());
   return true;
 }
 

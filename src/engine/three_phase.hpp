@@ -25,30 +25,41 @@ class ThreePhase final : public WindowCarrier {
   /// Whether what it has in remote memory is from before a loss.
   [[nodiscard]] bool is_stale() const noexcept { return dump_ && dump_->losses != bank_.losses; }
   void set_prepared() noexcept { dump_->prepared = true; }
-  /// Has this rank's own dump; false when that is lost.
+  /// Has this rank's own dump; false when that is lost, or the servers have no room yet.
   bool prepare_own() noexcept;
+  [[nodiscard]] bool awaits_room() const noexcept { return awaits_room_; }
   /// Moves this rank's own bytes of the round; true when something moved.
   bool move_own(const std::vector<std::byte*>& memory) noexcept;
   [[nodiscard]] bool own_done() const noexcept;
   /// Whether the aggregator of this rank has carried all windows of the round.
   [[nodiscard]] bool carried_all() const noexcept;
   bool carry(std::uint64_t window, std::byte* buffer) noexcept override;
+  /// Where the servers' memory is mapped and its pieces are long enough: the dumps themselves.
+  std::span<iovec> parts(std::uint64_t window) noexcept override;
+  /// Notices whether the dumps were still lent.
+  void stored() noexcept override {
+    if (!lost()) lose(failure());
+  }
   /// From now on until `reset` the windows are carried by another thread than the one that moves own bytes, perhaps of
   /// another step.
   void carry_in_background() noexcept;
-  [[nodiscard]] bool in_rounds() const noexcept { return rounds_ > 1; }
+  [[nodiscard]] bool in_rounds() const noexcept { return bank_.synchronous; }
 
+  /// Windows of this pass that needed no buffer.
+  [[nodiscard]] std::uint64_t in_place() const noexcept { return in_place_; }
   [[nodiscard]] bool lost() const noexcept override { return !loss_.ok(); }
   /// Why it cannot go on.
   [[nodiscard]] const Status& loss() const noexcept { return loss_; }
   /// Begins the next round; false when there is none.
   bool next_round() noexcept;
   /// Whether transfers are under way that only polling moves.
-  [[nodiscard]] bool polls() const noexcept { return parcels_ > 0; }
+  [[nodiscard]] bool polls() const noexcept { return parcels_ > 0 || pieces_under_way_ || awaits_room_; }
 
  private:
   static constexpr std::uint64_t chunk = 256 << 10;
   static constexpr std::size_t most_parcels = 8;
+  static constexpr std::uint64_t long_piece = 32 << 10;  // that is moved where it lies, and not in a parcel with others
+  static constexpr std::size_t most_pieces = 64;         // of these under way, about
   struct Parcel {
     const Inbox* inbox;
     const Edge* edge;
@@ -75,11 +86,18 @@ class ThreePhase final : public WindowCarrier {
   bool settle_own(const std::vector<std::byte*>& memory) noexcept;
   bool settle_window(std::byte* buffer) noexcept;
   [[nodiscard]] std::byte* landing(std::size_t parcel) noexcept { return landings_.data() + parcel * chunk; }
+  /// Whether to ask again later for room that the servers did not have.
+  bool may_ask_again(std::uint64_t bytes) noexcept;
   bool need_landings() noexcept;
   bool send_own(const Edge& edge, const std::vector<std::byte*>& memory) noexcept;
   bool receive_own(const Edge& edge, const std::vector<std::byte*>& memory) noexcept;
-  /// In rounds, as in the document's synchronous version: piece by piece, each waited for.
+  /// Piece by piece; in rounds each is waited for, as in the document's synchronous version.
   void move_pieces(const Edge& edge, const std::vector<std::byte*>& memory) noexcept;
+  Status find_parts(std::uint64_t window, std::vector<iovec>& parts);
+  bool carry_buffer(std::uint64_t window, std::byte* buffer) noexcept;
+  /// Whether so many pieces are under way that others have to wait.
+  [[nodiscard]] bool is_crowded() noexcept { return pieces_under_way_ && servers().progress() > most_pieces; }
+  void carry_pieces(const Source& source, RemoteRegion& region, const Edge& edge, std::byte* buffer) noexcept;
   bool carry_source(const Source& source, RemoteRegion& region, const Edge& edge, std::byte* buffer) noexcept;
 
   Pass& pass_;
@@ -95,9 +113,20 @@ class ThreePhase final : public WindowCarrier {
   std::vector<std::byte> landings_;
   std::array<Parcel, most_parcels> under_way_;
   std::size_t parcels_ = 0;
+  bool pieces_under_way_ = false;               // between their own places
   std::uint64_t carrying_ = ~std::uint64_t{0};  // window
   std::size_t source_ = 0;
   std::uint64_t carried_ = 0;  // windows of this pass
+  std::vector<std::vector<iovec>> parts_;  // by buffer
+  struct PlacedPiece {
+    std::uint64_t offset, length;
+    std::byte* memory;
+  };
+  std::vector<PlacedPiece> pieces_;          // of a window, while its parts are found
+  std::uint64_t own_piece_ = 0, piece_ = 0;  // bytes of one in the mean: of own data, and of what is collected
+  std::uint64_t in_place_ = 0;
+  bool awaits_room_ = false;
+  Deadline room_by_ = Deadline::never();
   bool flushed_ = false;
   bool in_background_ = false;
 };

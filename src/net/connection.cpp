@@ -27,12 +27,8 @@ Connection::Connection(Descriptor socket, const Contact& contact, double timeout
       decoder_{HandshakeLimits::most_bytes} {}
 
 Result<std::unique_ptr<Connection>> Connection::open(const Contact& contact, const Options& options) {
-  Credentials credentials{contact.job, contact.nonce, options.features, {}, options.role};
-  if (!options.secret.empty()) {
-    auto secret = read_secret(options.secret);
-    if (!secret) return secret.status();
-    credentials.secret = *std::move(secret);
-  }
+  Credentials credentials{contact.job, contact.nonce, options.features, {}, options.role, {}};
+  if (Status status = credentials.prove_by(options.secret); !status) return status;
   const Deadline deadline = Deadline::in(options.timeout_s);
   auto socket = connect_to(contact.endpoint, deadline);
   if (!socket) return socket.status();
@@ -45,11 +41,11 @@ Result<std::unique_ptr<Connection>> Connection::open(const Contact& contact, con
       });
   } else {
     set_tcp_options(socket->get(), options.timeout_s);
-    if (!credentials.secret)
+    if (credentials.proof() == ProofKind::none)
       return problem(
           Code::access,
           [&] { return fmt::format("cannot connect to {} without the secret of the job", contact.endpoint.text()); },
-          "name the file that the server was given with --secret");
+          "name the file, or munge, as the server was given with --secret");
   }
   std::unique_ptr<Connection> connection{new Connection{*std::move(socket), contact, options.timeout_s}};
   if (Status status = connection->agree(credentials, deadline); !status) return status;

@@ -22,7 +22,7 @@ class Connection {
   struct Options {
     std::uint64_t features = 0;
     std::string role = "client";
-    std::string secret;     ///< a file; "": none
+    std::string secret;     ///< a file, "munge" or "munge:SOCKET"; "": none
     double timeout_s = 10;  ///< of every wait
   };
 

@@ -58,7 +58,7 @@ FrameServer::FrameServer(Endpoint endpoint, Credentials credentials, const Serve
 
 Result<std::unique_ptr<FrameServer>> FrameServer::make(Endpoint endpoint, Credentials credentials,
                                                        const ServerLimits& limits, Service& service) {
-  if (!credentials.secret && !endpoint.local) {
+  if (credentials.proof() == ProofKind::none && !endpoint.local) {
     auto loopback = is_loopback(endpoint);
     if (!loopback) return loopback.status();
     return problem(
@@ -68,7 +68,7 @@ Result<std::unique_ptr<FrameServer>> FrameServer::make(Endpoint endpoint, Creden
               "cannot listen at {} without a secret: {}", endpoint.text(),
               *loopback ? "every user of this machine could connect" : "every user of the network could connect");
         },
-        "name a file for the secret with --secret, which is made unless it is there; or listen at unix:PATH");
+        "name a file for the secret with --secret, which is made unless it is there, or munge; or listen at unix:PATH");
   }
   std::unique_ptr<FrameServer> server{new FrameServer{std::move(endpoint), std::move(credentials), limits, service}};
   if (Status status = server->prepare(); !status) return status;
@@ -93,6 +93,7 @@ Status FrameServer::prepare() {
 }
 
 FrameServer::~FrameServer() {
+  for (auto& [descriptor, connection] : connections_) connection->socket.reset();
   for (auto& [descriptor, connection] : connections_)
     if (connection->asked) service_.left(connection->session);
   if (listener_ && endpoint_.local) ::unlink(endpoint_.place.c_str());
@@ -356,6 +357,7 @@ void FrameServer::close_dropped() {
     connections_.erase(found);
     if (auto user = per_user_.find(connection->session.process.uid); --user->second == 0) per_user_.erase(user);
     if (!connection->proved) --before_proof_;
+    connection->socket.reset();  // a client that sees it open after it has used something lent knows that it still was
     if (connection->asked) service_.left(connection->session);
   }
   if (!dropped_.empty()) pause_accepting(false);

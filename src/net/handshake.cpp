@@ -17,9 +17,11 @@ struct Hello {
   std::string role, job;
 };
 
+using Proof = std::vector<std::byte>;
+
 struct Welcome {
   std::uint64_t features = 0;
-  Mac proof{};
+  Proof proof;
 };
 
 std::optional<Hello> read_hello(const Frame& frame) {
@@ -34,27 +36,65 @@ std::optional<Hello> read_hello(const Frame& frame) {
   return hello;
 }
 
-/// Says which side speaks, so that neither can send the other's proof back to it.
-Result<Mac> proof_of(const std::string& side, const Credentials& own, const std::string& role, std::uint64_t offered,
-                     const Challenge& from_client, const Challenge& from_server) {
+/// What is proved. Says which side speaks, so that neither can send the other's proof back to it.
+std::vector<std::byte> statement(const std::string& side, const Credentials& own, const std::string& role,
+                                 std::uint64_t offered, const Challenge& from_client, const Challenge& from_server) {
   Writer message;
   message.put(std::string{"weir handshake"});
   message.put(side);
   message.put(protocol_version);
+  message.put(own.proof());
   message.put(role);
   message.put(own.job);
   message.put(own.nonce);
   message.put(offered);
   message.put(from_client);
   message.put(from_server);
-  return mac_of(*own.secret, message.data());
+  return message.data();
+}
+
+Result<Proof> proof_of(const Credentials& own, std::span<const std::byte> message) {
+  if (own.munge) return own.munge->credential(message);
+  auto mac = mac_of(*own.secret, message);
+  if (!mac) return mac.status();
+  return Proof{mac->begin(), mac->end()};
+}
+
+/// `access` when it is not the other side's.
+Status check_proof(const Credentials& own, std::span<const std::byte> message, const Proof& given) {
+  if (own.munge) return own.munge->check(given, message);
+  auto expected = mac_of(*own.secret, message);
+  if (!expected) return expected.status();
+  if (!same(given, *expected)) return problem(Code::access, "cannot trust the other side: wrong secret");
+  return {};
 }
 
 Status lost_thread(std::string_view what) {
   return problem(Code::corrupt, [&] { return fmt::format("cannot agree with the server: {}", what); });
 }
 
+/// A client has another proof than the server wants.
+Status unlike(ProofKind wanted) {
+  return wanted == ProofKind::munge
+             ? problem(Code::access, "cannot prove to the server who this is: it wants a credential of munge",
+                       "give munge instead of a file with a secret")
+             : problem(Code::access, "cannot prove to the server who this is: it wants the secret of the job",
+                       "name the file that the server was given with --secret");
+}
+
 }  // namespace
+
+Status Credentials::prove_by(const std::string& secret_or_munge) {
+  if (secret_or_munge.empty()) return {};
+  if (auto socket = Munge::socket_in(secret_or_munge)) {
+    auto made = Munge::make(*std::move(socket));
+    if (made) munge = *std::move(made);
+    return made.status();
+  }
+  auto read = read_secret(secret_or_munge);
+  if (read) secret = *std::move(read);
+  return read.status();
+}
 
 HandshakeReply refusal(Code code, const std::string& text) {
   Writer payload;
@@ -94,31 +134,32 @@ HandshakeReply ServerHandshake::greet(const Frame& frame) {
   agreement_ = {hello->features & own_.features, hello->role};
   offered_ = hello->features;
   from_client_ = hello->challenge;
-  if (!own_.secret) return welcome();
+  if (own_.proof() == ProofKind::none) return welcome();
   if (Status status = fill_random(from_server_); !status) return refuse(status.code(), status.message());
   challenged_ = true;
   Writer payload;
   payload.put(from_server_);
+  payload.put(own_.proof());
   return {FrameType::challenge, payload.data()};
 }
 
 HandshakeReply ServerHandshake::check(const Frame& frame) {
-  Reader reader{frame.payload};
-  const Mac given = reader.get<Mac>();
-  auto expected = proof_of("client", own_, agreement_.role, offered_, from_client_, from_server_);
-  if (!expected) return refuse(expected.status().code(), expected.status().message());
-  if (!reader.ok() || !reader.at_end() || !same(given, *expected))
-    return refuse(Code::access, "it does not know the secret\n      name the file with the secret of the job",
-                  "wrong secret");
-  return welcome();
+  const Status believed = check_proof(
+      own_, statement("client", own_, agreement_.role, offered_, from_client_, from_server_), frame.payload);
+  if (believed) return welcome();
+  if (believed.code() != Code::access) return refuse(believed.code(), believed.message());
+  if (own_.munge) return refuse(Code::access, "munge does not vouch for it", believed.message());
+  return refuse(Code::access, "it does not know the secret\n      name the file with the secret of the job",
+                "wrong secret");
 }
 
 HandshakeReply ServerHandshake::welcome() {
   Welcome welcome{agreement_.features, {}};
-  if (own_.secret) {
-    auto proof = proof_of("server", own_, agreement_.role, agreement_.features, from_client_, from_server_);
+  if (own_.proof() != ProofKind::none) {
+    auto proof =
+        proof_of(own_, statement("server", own_, agreement_.role, agreement_.features, from_client_, from_server_));
     if (!proof) return refuse(proof.status().code(), proof.status().message());
-    welcome.proof = *proof;
+    welcome.proof = *std::move(proof);
   }
   Writer payload;
   payload.put(welcome.features);
@@ -142,29 +183,30 @@ Result<HandshakeReply> ClientHandshake::take(const Frame& frame) {
   Reader reader{frame.payload};
   if (frame.type == FrameType::refused) return refusal_of(frame);
   if (frame.type == FrameType::challenge && !challenged_) {
-    if (!own_.secret)
-      return problem(Code::access, "cannot prove to the server who this is: it wants the secret of the job",
-                     "name the file that the server was given with --secret");
     reader.get_to(from_server_);
+    const auto wanted = reader.get<ProofKind>();
     if (!reader.ok() || !reader.at_end()) return lost_thread("its challenge makes no sense");
+    if (own_.proof() == ProofKind::none || wanted != own_.proof()) return unlike(wanted);
     challenged_ = true;
-    auto proof = proof_of("client", own_, own_.role, own_.features, from_client_, from_server_);
+    auto proof = proof_of(own_, statement("client", own_, own_.role, own_.features, from_client_, from_server_));
     if (!proof) return proof.status();
-    Writer payload;
-    payload.put(*proof);
-    return HandshakeReply{FrameType::proof, payload.data()};
+    return HandshakeReply{FrameType::proof, *std::move(proof)};
   }
   if (frame.type != FrameType::welcome) return lost_thread("an answer is out of turn");
   Welcome welcome;
   reader.get_to(welcome.features);
   reader.get_to(welcome.proof);
   if (!reader.ok() || !reader.at_end()) return lost_thread("its welcome makes no sense");
-  if (own_.secret) {
-    auto expected = proof_of("server", own_, own_.role, welcome.features, from_client_, from_server_);
-    if (!expected) return expected.status();
-    if (!challenged_ || !same(welcome.proof, *expected))
-      return problem(Code::access, "cannot trust the server: it does not know the secret of the job",
+  if (own_.proof() != ProofKind::none) {
+    if (!challenged_)
+      return problem(Code::access, "cannot trust the server: it does not prove who it is",
                      "the server must be started with the same --secret");
+    const Status believed = check_proof(
+        own_, statement("server", own_, own_.role, welcome.features, from_client_, from_server_), welcome.proof);
+    if (!believed)
+      return own_.munge ? believed
+                        : problem(believed.code(), "cannot trust the server: it does not know the secret of the job",
+                                  "the server must be started with the same --secret");
   }
   agreement_ = {welcome.features & own_.features, own_.role};
   return HandshakeReply{};

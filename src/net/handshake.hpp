@@ -7,21 +7,24 @@
 
 #include "net/contact_file.hpp"
 #include "net/frame.hpp"
+#include "net/munge.hpp"
 #include "net/secret.hpp"
 
 /// How two processes prove to one another who they are before anything else is said.
 ///
 /// client: hello (features, role, job, the server's nonce as in its contact file, a challenge)
-/// server: challenge, where there is a secret; else welcome
-/// client: proof, an HMAC of the secret over all of both
-/// server: welcome, with the server's own proof
+/// server: challenge, and what it takes for a proof, where it wants one; else welcome
+/// client: proof over all of both: an HMAC of the secret, or a credential of munge
+/// server: welcome, with the server's own proof of the same kind
 ///
-/// Where there is no secret, the kernel's word on who is at the other end of a UNIX socket is the proof.
+/// Where there is none, the kernel's word on who is at the other end of a UNIX socket is the proof.
 namespace weir {
 
 struct HandshakeLimits {
   static constexpr std::uint64_t most_bytes = 4096;
 };
+
+enum class ProofKind : std::uint8_t { none, secret, munge };
 
 /// What one side brings to it.
 struct Credentials {
@@ -30,6 +33,13 @@ struct Credentials {
   std::uint64_t features = 0;  ///< that it has, as bits of the service
   std::optional<Secret> secret;
   std::string role = "client";  ///< of the client
+  std::optional<Munge> munge = {};  ///< instead of a secret
+
+  /// Takes what proves this side: a file with a secret, or "munge" or "munge:SOCKET"; nothing where it is "".
+  Status prove_by(const std::string& secret_or_munge);
+  [[nodiscard]] ProofKind proof() const noexcept {
+    return munge ? ProofKind::munge : secret ? ProofKind::secret : ProofKind::none;
+  }
 };
 
 using Challenge = std::array<std::byte, 32>;

@@ -31,7 +31,8 @@ class Service {
   virtual ~Service() = default;
 
   virtual Answer handle(const Session& session, const Frame& request) = 0;
-  /// The connection is over, whoever ended it; not called for clients that never asked for anything.
+  /// The connection is over, whoever ended it, and the client can see that; not called for clients that never asked for
+  /// anything.
   virtual void left(const Session& session) noexcept = 0;
 };
 

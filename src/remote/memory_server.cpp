@@ -94,12 +94,11 @@ Status MemoryService::start(const MemoryServerOptions& options) {
                    "letters, digits, '.', '_' and '-', at most 64");
   credentials.features = memory_.features() & (endpoint->local ? ~0ULL : ~MemoryFeature::mapped);
   if (Status status = fill_random(credentials.nonce); !status) return status;
-  if (!options.secret.empty()) {
+  if (!options.secret.empty() && !Munge::socket_in(options.secret))
     if (Status status = make_secret(options.secret); !status) return status;
-    auto secret = read_secret(options.secret);
-    if (!secret) return secret.status();
-    credentials.secret = *std::move(secret);
-  }
+  if (Status status = credentials.prove_by(options.secret); !status) return status;
+  if (credentials.munge)  // told now, and not by every client
+    if (Status status = credentials.munge->credential({}).status(); !status) return status;
   contact_ = {*endpoint, credentials.job, credentials.nonce, ::getpid(), host_name()};
   auto server = FrameServer::make(*std::move(endpoint), std::move(credentials), options.limits, *this);
   if (!server) return server.status();

@@ -14,7 +14,7 @@ struct MemoryServerOptions {
   std::uint64_t quota = 0;     ///< to one client; 0: all
   std::string listen = {};     ///< address; "": a UNIX socket in a directory of the user
   std::string contact = {};    ///< file to make
-  std::string secret = {};     ///< file, made unless it is there; needed for TCP
+  std::string secret = {};     ///< file, made unless it is there, or "munge[:SOCKET]"; needed for TCP
   std::string job = {};        ///< "": made up
   std::string directory = {};  ///< where memory is mapped files on storage of the node; "": memory
   bool huge_pages = false;     ///< memory is in huge pages while there are some

@@ -1,8 +1,10 @@
 #include "remote/remote_memory.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "core/errors.hpp"
@@ -64,6 +66,19 @@ class RemoteServers final : public RemoteMemory {
     // Who only calls this must not wait for a server that is gone.
     if (next_look_.is_over() && !failure()) return 0;
     return pending();
+  }
+  void doze() noexcept override {
+    constexpr int most_ms = 1;
+    constexpr std::size_t most = 16;
+    std::array<pollfd, most> wanted{};
+    std::size_t count = 0;
+    for (const auto& link : links_) {
+      if (!link->ucx || link->ucx->pending() == 0 || count == most) continue;
+      const int news = link->ucx->news();
+      if (news < 0) return;
+      wanted[count++] = {news, POLLIN, 0};
+    }
+    if (count > 0) ::poll(wanted.data(), count, most_ms);
   }
   Status flush() noexcept override {
     return for_each([](ServerLink& link) { return link.settle(); });

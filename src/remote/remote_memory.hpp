@@ -49,6 +49,8 @@ class RemoteMemory {
 
   /// Moves transfers forward; returns how many are under way. When `failure` has something, none is.
   virtual std::size_t progress() noexcept = 0;
+  /// Sleeps until a transfer that is under way may go on, or for a moment.
+  virtual void doze() noexcept = 0;
   /// What was put before this call can be got by others when it is over: waits in bounded time.
   virtual Status flush() noexcept = 0;
   /// Why the servers cannot be reached any more, or nothing; looks.
@@ -59,7 +61,7 @@ class RemoteMemory {
 
 struct RemoteOptions {
   std::string contact;           ///< contact files of the servers, separated by commas
-  std::string secret;            ///< file with the job's secret, where the servers want one
+  std::string secret;            ///< file with the job's secret, or "munge[:SOCKET]", where the servers want one
   std::string transport = "auto";  ///< auto, mapped or ucx
   double timeout_s = 10;         ///< after which a server that does not answer is given up
   std::uint64_t stripe = std::uint64_t{1} << 20;  ///< bytes of a region that lie together on one of several servers

@@ -26,6 +26,11 @@ class EndpointClient final : public UcxClient {
   Result<std::unique_ptr<RemoteRegion>> open(std::shared_ptr<ServerLink> link, const RegionAnswer& answer) override;
 
   bool progress() noexcept override { return pending_ > 0 && ucx_.ucp_worker_progress(worker_) > 0; }
+  int news() noexcept override {
+    int descriptor = -1;
+    if (!worker_ || ucx_.ucp_worker_get_efd(worker_, &descriptor) != UCS_OK) return -1;
+    return ucx_.ucp_worker_arm(worker_) == UCS_OK ? descriptor : -1;
+  }
   [[nodiscard]] std::size_t pending() const noexcept override { return pending_; }
   Status flush() noexcept override {
     if (!endpoint_) return {};

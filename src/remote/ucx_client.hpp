@@ -23,6 +23,9 @@ class UcxClient {
 
   /// Moves transfers forward; whether anything moved.
   virtual bool progress() noexcept = 0;
+  /// A descriptor that can be read when there is something to move forward; below 0 when there is already, or none can
+  /// tell.
+  virtual int news() noexcept = 0;
   /// How many are under way.
   [[nodiscard]] virtual std::size_t pending() const noexcept = 0;
   /// Begins to flush what was put; under way until it is over.

@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <cstring>
 #include <optional>
 
 #include "core/errors.hpp"
@@ -32,6 +34,20 @@ Status ucx_problem(const UcxLibrary& ucx, ucs_status_t status, std::string_view 
       "UCX_LOG_LEVEL=info tells more, UCX_TLS and UCX_NET_DEVICES choose what it uses");
 }
 
+namespace {
+
+/// Over TCP puts and gets by messages of this size cost less than UCX's own puts and shorter messages, in version 1.13.
+/// What the user sets stays; where there is no TCP, UCX would complain.
+void prefer_messages(const UcxLibrary& ucx, ucp_config_t* config) {
+  const char* transports = std::getenv("UCX_TLS");
+  if (transports && !std::strstr(transports, "tcp") && !std::strstr(transports, "all")) return;
+  constexpr const char* wanted[][2] = {{"PUT_ENABLE", "n"}, {"TX_SEG_SIZE", "64k"}};
+  for (const auto& [name, value] : wanted)
+    if (!std::getenv(fmt::format("UCX_TCP_{}", name).c_str())) (void)ucx.ucp_config_modify(config, name, value);
+}
+
+}  // namespace
+
 Result<UcxContext> UcxContext::make() {
   const UcxLibrary* ucx = UcxLibrary::load();
   if (!ucx)
@@ -45,6 +61,7 @@ Result<UcxContext> UcxContext::make() {
   parameters.name = "weir";
   ucp_context_h context = nullptr;
   if (status == UCS_OK) {
+    prefer_messages(*ucx, config);
     status = ucx->ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &parameters, config, &context);
     ucx->ucp_config_release(config);
   }

@@ -8,12 +8,12 @@
 namespace weir {
 
 #define WEIR_UCX_FUNCTIONS(apply)                                                                                      \
-  apply(ucp_init_version) apply(ucp_cleanup) apply(ucp_config_read) apply(ucp_config_release) apply(ucp_worker_create) \
-      apply(ucp_worker_destroy) apply(ucp_worker_get_address) apply(ucp_worker_release_address)                        \
-          apply(ucp_worker_get_efd) apply(ucp_worker_arm) apply(ucp_worker_progress) apply(ucp_mem_map)                \
-              apply(ucp_mem_unmap) apply(ucp_rkey_pack) apply(ucp_rkey_buffer_release) apply(ucp_ep_create)            \
-                  apply(ucp_ep_close_nbx) apply(ucp_ep_rkey_unpack) apply(ucp_rkey_destroy) apply(ucp_put_nbx)         \
-                      apply(ucp_get_nbx) apply(ucp_ep_flush_nbx) apply(ucp_request_free)                               \
+  apply(ucp_init_version) apply(ucp_cleanup) apply(ucp_config_read) apply(ucp_config_release) apply(ucp_config_modify) \
+      apply(ucp_worker_create) apply(ucp_worker_destroy) apply(ucp_worker_get_address)                                 \
+          apply(ucp_worker_release_address) apply(ucp_worker_get_efd) apply(ucp_worker_arm) apply(ucp_worker_progress) \
+              apply(ucp_mem_map) apply(ucp_mem_unmap) apply(ucp_rkey_pack) apply(ucp_rkey_buffer_release)              \
+                  apply(ucp_ep_create) apply(ucp_ep_close_nbx) apply(ucp_ep_rkey_unpack) apply(ucp_rkey_destroy)       \
+                      apply(ucp_put_nbx) apply(ucp_get_nbx) apply(ucp_ep_flush_nbx) apply(ucp_request_free)            \
                           apply(ucp_request_check_status) apply(ucs_status_string)
 
 struct UcxLibrary {

@@ -15,9 +15,15 @@ class FaultyStorage final : public Storage {
 
   void submit(Io& io) noexcept override {
     const bool flip = rules_->flips(io.kind);
+    const bool in_parts = !io.parts.empty();
+    std::byte* const first = in_parts ? static_cast<std::byte*>(io.parts.front().iov_base) : io.data;
     inner_->submit(io);
-    if (flip) damage(io);
+    if (!flip) return;
+    finish(io);
+    const std::uint64_t at = in_parts ? 0 : io.done / 2;
+    if (io.done > 0) damage(io, first + at, at);
   }
+  [[nodiscard]] bool takes_parts() const noexcept override { return inner_->takes_parts(); }
   std::size_t poll() noexcept override { return inner_->poll(); }
   void wait() noexcept override { inner_->wait(); }
   void expect(std::uint64_t offset, std::uint64_t length) noexcept override { inner_->expect(offset, length); }
@@ -37,13 +43,11 @@ class FaultyStorage final : public Storage {
     while (!io.finished) inner_->wait();
   }
 
-  void damage(Io& io) noexcept {
-    finish(io);
-    if (io.done == 0) return;
-    const std::uint64_t at = io.done / 2;
-    std::byte flipped = io.data[at] ^ std::byte{0x10};
+  /// The byte `at` of a finished transfer, and where it is in memory.
+  void damage(const Io& io, std::byte* memory, std::uint64_t at) noexcept {
+    std::byte flipped = *memory ^ std::byte{0x10};
     if (io.kind == Io::Kind::read) {
-      io.data[at] = flipped;
+      *memory = flipped;
       return;
     }
     Io spoil{.kind = Io::Kind::write, .data = &flipped, .offset = io.offset + at, .length = 1};

@@ -32,6 +32,7 @@ class MemoryStorage final : public Storage {
   }
   std::size_t poll() noexcept override { return 0; }
   void wait() noexcept override {}
+  [[nodiscard]] bool takes_parts() const noexcept override { return true; }
   int sync() noexcept override { return file_ ? 0 : EBADF; }
   int close() noexcept override { return std::exchange(file_, nullptr) ? 0 : EBADF; }
   std::int64_t size() noexcept override {

@@ -16,6 +16,7 @@ class NullStorage final : public Storage {
   void submit(Io& io) noexcept override;
   std::size_t poll() noexcept override { return 0; }
   void wait() noexcept override {}
+  [[nodiscard]] bool takes_parts() const noexcept override { return true; }
   int sync() noexcept override;
   int close() noexcept override;
   std::int64_t size() noexcept override;

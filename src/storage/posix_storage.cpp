@@ -106,15 +106,23 @@ RawCall PosixStorage::next_call(const Io& io) const noexcept {
 void PosixStorage::run(Io& io) noexcept {
   for (bool more = true; more;) {
     const RawCall call = next_call(io);
-    std::byte* const data = io.data + io.done;
-    const auto at = static_cast<off_t>(io.offset + io.done);
-    ssize_t moved = -1;
-    errno = call.error;
-    if (!call.error) {
-      moved = io.kind == Io::Kind::read ? ::pread(fd_, data, call.length, at) : ::pwrite(fd_, data, call.length, at);
-    }
-    more = book(io, moved < 0 ? -errno : moved);
+    more = book(io, call.error ? -call.error : move_some(io, call.length));
   }
+}
+
+std::int64_t PosixStorage::move_some(const Io& io, std::uint64_t length) noexcept {
+  const auto at = static_cast<off_t>(io.offset + io.done);
+  const bool read = io.kind == Io::Kind::read;
+  ssize_t moved = 0;
+  if (const std::size_t parts = whole_parts(io, length); parts > 1) {
+    const auto count = static_cast<int>(parts);
+    moved = read ? ::preadv(fd_, io.parts.data(), count, at) : ::pwritev(fd_, io.parts.data(), count, at);
+  } else {
+    const std::span memory = memory_of(io);
+    length = std::min<std::uint64_t>(length, memory.size());
+    moved = read ? ::pread(fd_, memory.data(), length, at) : ::pwrite(fd_, memory.data(), length, at);
+  }
+  return moved < 0 ? -errno : moved;
 }
 
 void PosixStorage::submit(Io& io) noexcept {

@@ -24,6 +24,7 @@ class PosixStorage : public Storage {
   void submit(Io& io) noexcept override;
   std::size_t poll() noexcept override { return 0; }
   void wait() noexcept override {}
+  [[nodiscard]] bool takes_parts() const noexcept override { return true; }
   void expect(std::uint64_t offset, std::uint64_t length) noexcept override;
   int sync() noexcept override;
   int close() noexcept override;
@@ -37,6 +38,9 @@ class PosixStorage : public Storage {
   void run(Io& io) noexcept;
 
  private:
+  /// One raw call; bytes moved or -errno.
+  std::int64_t move_some(const Io& io, std::uint64_t length) noexcept;
+
   int fd_;
   std::uint64_t size_limit_;
   std::shared_ptr<TransferHook> hook_;

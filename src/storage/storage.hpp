@@ -1,10 +1,12 @@
 #pragma once
 
+#include <sys/uio.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
-
 #include <weir/status.hpp>
 
 #include "machine/storage_traits.hpp"
@@ -12,12 +14,17 @@
 namespace weir {
 
 /// One transfer between memory and a file. The caller owns it and the memory until `finished`.
+///
+/// Where `parts` has some, they are the memory instead of `data`, one after another, `length` bytes together and none
+/// of them empty; what has moved is taken from their beginning.
 struct Io {
   enum class Kind : std::uint8_t { read, write };
   Kind kind = Kind::write;
   std::byte* data = nullptr;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
+  std::span<iovec> parts = {};
+  static constexpr std::size_t most_parts = 1024;
 
   std::uint64_t done = 0;  ///< bytes moved; less than `length` only after an error or at the end of the file
   int error = 0;           ///< errno, 0 when none; a read past the end has none and is short
@@ -43,6 +50,9 @@ class Storage {
   virtual std::size_t poll() noexcept = 0;
   /// Waits until at least one transfer under way has finished; returns at once when none is.
   virtual void wait() noexcept = 0;
+
+  /// Whether a transfer may have `parts`.
+  [[nodiscard]] virtual bool takes_parts() const noexcept { return false; }
 
   /// Says that this range of a new file is going to be written, so that the system can find room for all of it at once.
   /// Only helps: what goes wrong is left to the writes.

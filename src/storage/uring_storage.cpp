@@ -37,12 +37,18 @@ void UringStorage::advance(Io& io) noexcept {
 bool UringStorage::enqueue(Io& io, std::uint64_t length) noexcept {
   io_uring_sqe* entry = io_uring_get_sqe(&ring_);
   if (entry) {
-    const auto count = static_cast<unsigned>(length);
     const std::uint64_t at = io.offset + io.done;
-    if (io.kind == Io::Kind::read) {
-      io_uring_prep_read(entry, fd(), io.data + io.done, count, at);
+    const bool read = io.kind == Io::Kind::read;
+    if (const std::size_t parts = whole_parts(io, length); parts > 1) {
+      const auto prepare = read ? io_uring_prep_readv : io_uring_prep_writev;
+      prepare(entry, fd(), io.parts.data(), static_cast<unsigned>(parts), at);
     } else {
-      io_uring_prep_write(entry, fd(), io.data + io.done, count, at);
+      const std::span memory = memory_of(io);
+      const auto count = static_cast<unsigned>(std::min<std::uint64_t>(length, memory.size()));
+      if (read)
+        io_uring_prep_read(entry, fd(), memory.data(), count, at);
+      else
+        io_uring_prep_write(entry, fd(), memory.data(), count, at);
     }
     // Without it the kernel tries first in the caller's time, which for buffered writes is all the work.
     io_uring_sqe_set_flags(entry, IOSQE_ASYNC);

@@ -58,6 +58,8 @@ class SetStorage final : public Storage {
   void submit(Io& io) noexcept override;
   std::size_t poll() noexcept override;
   void wait() noexcept override;
+  /// Not what is verified.
+  [[nodiscard]] bool takes_parts() const noexcept override { return mode_ != OpenMode::read; }
   int sync() noexcept override;
   int close() noexcept override;
   /// Of all sub-files that are open.

@@ -31,7 +31,7 @@ ends() {
 runs 0 "$weir" memory --help
 for word in serve status; do says out "$word"; done
 runs 0 "$weir" memory serve --help
-for word in --size --quota --listen --contact --secret --directory --huge-pages --job --clients --hello --progress --idle "Exit codes"; do
+for word in munge --size --quota --listen --contact --secret --directory --huge-pages --job --clients --hello --progress --idle "Exit codes"; do
   says out "$word"
 done
 runs 0 "$weir" memory status --help
@@ -79,7 +79,11 @@ runs 1 "$weir" memory status --contact contact --secret other
 says err "does not know the secret"
 runs 1 "$weir" memory status --contact contact
 says err "--secret"
+runs 1 "$weir" memory status --contact contact --secret munge:nowhere
+says err "it wants the secret"
 ends TERM
+runs 1 "$weir" memory serve --size 1MiB --listen tcp:127.0.0.1:0 --secret munge:nowhere
+says err "with munge"
 
 for address in tcp:127.0.0.1:0 tcp:0.0.0.0:0; do
   runs 1 "$weir" memory serve --size 1MiB --listen $address
@@ -110,6 +114,12 @@ if "$weir" info | grep -qa '^ucx *yes' && command -v ucx_perftest >/dev/null; th
   runs 0 "$weir" bench ran --peer ucx --sizes 64KiB --pairs 3 --dir .
   for word in "64KiB    put" "64KiB    get" ucx_perftest; do says out "$word"; done
 fi
+transports=mapped
+"$weir" info | grep -qa '^ucx *yes' && transports="mapped ucx"
+for transport in $transports; do
+  runs 0 "$weir" bench ran --transport $transport --chunks 4KiB --fixed-ranks 2 --ranks 3 --bytes 64KiB --pairs 3 --dir .
+  for word in "sync / async" "meetings, async" "kept until absorbed" "the same in chunks of 64KiB"; do says out "$word"; done
+done
 runs 2 "$weir" bench ran --peer other
 runs 2 "$weir" bench ran --peer ucx --sizes 1TiB --dir .
 says err "is not a number of bytes up to"

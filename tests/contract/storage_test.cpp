@@ -97,6 +97,37 @@ TEST_P(KeepingStorageTest, reads_back_what_was_written_at_random_offsets) {
   EXPECT_EQ(content(expected.size()), expected);
 }
 
+TEST_P(KeepingStorageTest, memory_may_lie_in_parts) {
+  constexpr std::uint64_t seed = 20240608;
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random{seed};
+  for (const char* rules : {"op=sync error=EIO", "op=write short=3000; op=read short=700"}) {
+    SCOPED_TRACE(rules);
+    with_faults(rules);
+    Buffer bytes = random_bytes(3 * MiB, 21), back(bytes.size());
+    open(OpenMode::create)->close();
+    auto file = open(OpenMode::update);
+    ASSERT_TRUE(file->takes_parts());
+    for (auto [kind, buffer] : {std::pair{Io::Kind::write, &bytes}, {Io::Kind::read, &back}}) {
+      std::vector<iovec> parts;  // more than one call takes
+      for (std::size_t at = 0; at < buffer->size(); at += parts.back().iov_len)
+        parts.push_back({buffer->data() + at, std::min<std::size_t>(1 + random() % 4000, buffer->size() - at)});
+      const Io io = run(*file, {.kind = kind, .offset = 77, .length = buffer->size(), .parts = parts});
+      EXPECT_EQ(io.error, 0);
+      EXPECT_EQ(io.done, buffer->size());
+    }
+    EXPECT_EQ(back, bytes);
+    file->close();
+    EXPECT_EQ(content(bytes.size(), 77), bytes);
+    iovec two[] = {{back.data(), 100}, {back.data() + 200, MiB}};  // past the end
+    auto again = open(OpenMode::read);
+    const Io end =
+        run(*again, {.kind = Io::Kind::read, .offset = 77 + bytes.size() - 150, .length = 100 + MiB, .parts = two});
+    EXPECT_EQ(end.error, 0);
+    EXPECT_EQ(end.done, 150u);
+  }
+}
+
 TEST_P(KeepingStorageTest, holes_read_as_zeros) {
   Buffer bytes = random_bytes(100, 3);
   EXPECT_EQ(write(*open(OpenMode::create), bytes, 1 * MiB).error, 0);

@@ -244,6 +244,21 @@ TEST(RemoteMemory, what_its_owner_left_stays_for_those_who_have_it) {
   EXPECT_TRUE(soon([&] { return server.report().used == 0; }));
 }
 
+TEST(RemoteMemory, what_goes_back_while_somebody_uses_it_is_known_to_be_lost) {
+  ServerProcess server{{.size = 64 * mib}};
+  auto memory = server.connect();
+  ASSERT_TRUE(memory);
+  auto region = memory->allocate(named(1), 64 * mib).value();
+  const auto* first = reinterpret_cast<volatile unsigned char*>(region->mapped());
+  std::fill_n(region->mapped(), 64 * mib, std::byte{7});
+  ASSERT_TRUE(memory->failure().ok());
+  server.process().signal(SIGTERM);
+  for (const Deadline deadline = Deadline::in(10); *first == 7 && !deadline.is_over();) {
+  }
+  EXPECT_NE(*first, 7);
+  EXPECT_FALSE(memory->failure().ok());  // and not later than the memory went
+}
+
 TEST(RemoteMemory, jobs_do_not_meet_under_the_same_numbers) {
   ServerProcess server{{.size = 8 * mib}};
   auto one = server.connect(), other = server.connect();

@@ -8,10 +8,13 @@
 #include "core/errors.hpp"
 #include "engine/context.hpp"
 #include "handles.hpp"
+#include "program.hpp"
 
 namespace weir::interpose {
 
 namespace {
+
+constexpr std::uint64_t flags_room = (std::uint64_t{1} << 48) - 1;  // the others are the engine's
 
 std::mutex companies_guard;
 std::vector<std::shared_ptr<Company>> companies;
@@ -49,6 +52,12 @@ std::shared_ptr<Company> find_idle(MPI_Comm communicator) {
   return nullptr;
 }
 
+/// Whether all ranks find the same company idle: files of the same processes are opened and closed by them in the same
+/// order, unless several threads do so.
+bool same_everywhere(const Company& company) {
+  return company.context && !mpi_allows_threads() && company.context->impl()->check_together().ok();
+}
+
 }  // namespace
 
 std::shared_ptr<Company> Company::take(MPI_Comm communicator, std::uint64_t& flags) {
@@ -58,6 +67,15 @@ std::shared_ptr<Company> Company::take(MPI_Comm communicator, std::uint64_t& fla
     const std::lock_guard lock{companies_guard};
     company = find_idle(communicator);
     if (company) company->taken = true;
+  }
+  if (company && same_everywhere(*company)) {
+    Outcome outcome;
+    outcome.flags = flags;
+    const Outcome& all = company->context->impl()->agree(outcome, Call::open, 0);
+    if (!all.failed()) {
+      flags = all.flags & flags_room;
+      return company;
+    }
   }
   const std::uint64_t mine = company ? company->id : 0;
   std::array<std::uint64_t, 3> any{mine, ~mine, flags};

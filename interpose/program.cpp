@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <mpi.h>
 #include <strings.h>
 
 #include <algorithm>
@@ -98,5 +99,11 @@ const Uses& uses() noexcept {
 
 bool uses_shared_pointers() noexcept { return uses().shared_pointers; }
 bool uses_background() noexcept { return uses().background; }
+
+bool mpi_allows_threads() noexcept {
+  int level = MPI_THREAD_SINGLE;
+  PMPI_Query_thread(&level);
+  return level == MPI_THREAD_MULTIPLE;
+}
 
 }  // namespace weir::interpose

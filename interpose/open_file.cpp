@@ -65,8 +65,9 @@ std::string plain_name(const char* path) {
   struct stat found {};
   if (const auto colon = name.find(':'); colon != std::string::npos && ::stat(path, &found) != 0)
     name.erase(0, colon + 1);
+  if (name.starts_with('/')) return name;
   std::error_code ignored;
-  return std::filesystem::absolute(name, ignored).string();
+  return std::filesystem::current_path(ignored).string() + '/' + name;
 }
 
 OpenFile* find(MPI_File handle) noexcept {

@@ -5,19 +5,19 @@
 namespace weir::interpose {
 
 /// Every call that is taken over or counted: those that move data, in MPI 4 also with large counts, and others.
-#define WEIR_DATA_CALLS(CALL, SIZED)                                                                                  \
-  CALL(SIZED(read_at_all))                                                                                            \
-  CALL(SIZED(write_at_all))                                                                                           \
-  CALL(SIZED(read_all))                                                                                               \
-  CALL(SIZED(write_all))                                                                                              \
-  CALL(SIZED(read_at_all_begin))                                                                                      \
-  CALL(SIZED(write_at_all_begin))                                                                                     \
-  CALL(SIZED(read_all_begin)) CALL(SIZED(write_all_begin)) CALL(SIZED(iread_at_all)) CALL(SIZED(iwrite_at_all))       \
-      CALL(SIZED(iread_all)) CALL(SIZED(iwrite_all)) CALL(SIZED(read_at)) CALL(SIZED(write_at)) CALL(SIZED(iread_at)) \
-          CALL(SIZED(iwrite_at)) CALL(SIZED(read)) CALL(SIZED(write)) CALL(SIZED(iread)) CALL(SIZED(iwrite))          \
-              CALL(SIZED(read_shared)) CALL(SIZED(write_shared)) CALL(SIZED(iread_shared)) CALL(SIZED(iwrite_shared)) \
-                  CALL(SIZED(read_ordered)) CALL(SIZED(write_ordered)) CALL(SIZED(read_ordered_begin))                \
-                      CALL(SIZED(write_ordered_begin))
+#define WEIR_DATA_CALLS(CALL, SIZED)                                                                                   \
+  CALL(SIZED(read_at_all))                                                                                             \
+  CALL(SIZED(write_at_all))                                                                                            \
+  CALL(SIZED(read_all))                                                                                                \
+  CALL(SIZED(write_all))                                                                                               \
+  CALL(SIZED(read_at_all_begin))                                                                                       \
+  CALL(SIZED(write_at_all_begin))                                                                                      \
+  CALL(SIZED(read_all_begin))                                                                                          \
+  CALL(SIZED(write_all_begin)) CALL(SIZED(iread_at_all)) CALL(SIZED(iwrite_at_all)) CALL(SIZED(iread_all))             \
+      CALL(SIZED(iwrite_all)) CALL(SIZED(read_at)) CALL(SIZED(write_at)) CALL(SIZED(iread_at)) CALL(SIZED(iwrite_at))  \
+          CALL(SIZED(read)) CALL(SIZED(write)) CALL(SIZED(iread)) CALL(SIZED(iwrite)) CALL(SIZED(read_shared))         \
+              CALL(SIZED(write_shared)) CALL(SIZED(iread_shared)) CALL(SIZED(iwrite_shared)) CALL(SIZED(read_ordered)) \
+                  CALL(SIZED(write_ordered)) CALL(SIZED(read_ordered_begin)) CALL(SIZED(write_ordered_begin))
 #define WEIR_PLAIN(name) name
 #define WEIR_LARGE(name) name##_c
 #if MPI_VERSION >= 4
@@ -25,18 +25,19 @@ namespace weir::interpose {
 #else
 #define WEIR_LARGE_DATA_CALLS(CALL)
 #endif
-#define WEIR_FILE_CALLS(CALL)                                                                                    \
-  CALL(open)                                                                                                     \
-  CALL(close)                                                                                                    \
-  CALL(set_view)                                                                                                 \
-  CALL(get_view)                                                                                                 \
-  CALL(set_atomicity)                                                                                            \
-  CALL(get_info)                                                                                                 \
-  CALL(seek) CALL(get_position) CALL(get_byte_offset) CALL(seek_shared) CALL(get_position_shared)                \
-      CALL(read_at_all_end) CALL(write_at_all_end) CALL(read_all_end) CALL(write_all_end) CALL(read_ordered_end) \
-          CALL(write_ordered_end) CALL(get_size) CALL(set_size) CALL(preallocate) CALL(sync) CALL(get_group)     \
-              CALL(get_amode) CALL(get_atomicity) CALL(get_type_extent) CALL(set_info)                           \
-                  WEIR_DATA_CALLS(CALL, WEIR_PLAIN) WEIR_LARGE_DATA_CALLS(CALL)
+#define WEIR_FILE_CALLS(CALL)                                                                                      \
+  CALL(open)                                                                                                       \
+  CALL(close)                                                                                                      \
+  CALL(set_view)                                                                                                   \
+  CALL(get_view)                                                                                                   \
+  CALL(set_atomicity)                                                                                              \
+  CALL(get_info)                                                                                                   \
+  CALL(seek)                                                                                                       \
+  CALL(get_position) CALL(get_byte_offset) CALL(seek_shared) CALL(get_position_shared) CALL(read_at_all_end)       \
+      CALL(write_at_all_end) CALL(read_all_end) CALL(write_all_end) CALL(read_ordered_end) CALL(write_ordered_end) \
+          CALL(get_size) CALL(set_size) CALL(preallocate) CALL(sync) CALL(get_group) CALL(get_amode)               \
+              CALL(get_atomicity) CALL(get_type_extent) CALL(set_info) WEIR_DATA_CALLS(CALL, WEIR_PLAIN)           \
+                  WEIR_LARGE_DATA_CALLS(CALL)
 
 /// The calls that complete requests.
 #define WEIR_REQUEST_CALLS(CALL) \

@@ -73,7 +73,7 @@ CALL(Type_get_envelope_c,
      (MPI_Datatype type, MPI_Count* integers, MPI_Count* addresses, MPI_Count* counts, MPI_Count* types, int* combiner),
      {
        if (const LongType* known = LongType::find(type))
-         return *counts = 0, tell_envelope(*known, integers, addresses, types, combiner);
+         return (*counts = 0, tell_envelope(*known, integers, addresses, types, combiner));
        return real().Type_get_envelope_c(type, integers, addresses, counts, types, combiner);
      })
 CALL(Type_get_contents_c,

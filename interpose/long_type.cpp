@@ -13,22 +13,22 @@ namespace weir::interpose {
 namespace {
 
 /// A list that has fewer pieces is made soon enough.
-constexpr std::size_t worth_it = 4096;
+constexpr std::size_t long_list = 4096;
 /// And one of which a larger part has to be kept saves nothing.
 constexpr std::size_t most_kept = 4;
 
-std::atomic<bool> any{false};
+std::atomic<bool> any_made{false};
 
-int forget(MPI_Datatype /*type*/, int /*key*/, void* known, void* /*extra*/) {
+int forget_list(MPI_Datatype /*type*/, int /*key*/, void* known, void* /*extra*/) {
   delete static_cast<LongType*>(known);
   return MPI_SUCCESS;
 }
 
 /// What a type has its LongType under.
-int key() {
+int list_key() {
   static const int made = [] {
     int value = MPI_KEYVAL_INVALID;
-    PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &value, nullptr);
+    PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget_list, &value, nullptr);
     return value;
   }();
   return made;
@@ -60,24 +60,24 @@ std::vector<LongType::Part> parts_of(std::span<const int> lengths, const MPI_Ain
 }  // namespace
 
 MPI_Datatype LongType::make(std::span<const int> lengths, const MPI_Aint* places) noexcept try {
-  if (lengths.size() < worth_it || std::ranges::any_of(lengths, [](int length) { return length <= 0; }))
+  if (lengths.size() < long_list || std::ranges::any_of(lengths, [](int length) { return length <= 0; }))
     return MPI_DATATYPE_NULL;
   auto parts = parts_of(lengths, places);
   if (parts.empty()) return MPI_DATATYPE_NULL;
   std::unique_ptr<LongType> known{new LongType{std::move(parts)}};
   MPI_Datatype type = known->put_together();
-  PMPI_Type_set_attr(type, key(), known.release());
-  any.store(true);
+  PMPI_Type_set_attr(type, list_key(), known.release());
+  any_made.store(true);
   return type;
 } catch (const std::bad_alloc&) {
   return MPI_DATATYPE_NULL;
 }
 
 const LongType* LongType::find(MPI_Datatype type) {
-  if (!any.load(std::memory_order_relaxed) || type == MPI_DATATYPE_NULL) return nullptr;
+  if (!any_made.load(std::memory_order_relaxed) || type == MPI_DATATYPE_NULL) return nullptr;
   void* known = nullptr;
   int found = 0;
-  PMPI_Type_get_attr(type, key(), &known, &found);
+  PMPI_Type_get_attr(type, list_key(), &known, &found);
   return found ? static_cast<const LongType*>(known) : nullptr;
 }
 

@@ -43,48 +43,50 @@ int tell_envelope(const LongType& type, Count* integers, Count* addresses, Count
 }  // namespace
 
 #define SHOWN __attribute__((visibility("default")))
-#define CALL(name, parameters, body) \
+#define TYPE_CALL(name, parameters, body) \
   SHOWN int PMPI_##name parameters{body} SHOWN int MPI_##name parameters __attribute__((alias("PMPI_" #name)));
 
 extern "C" {
 
-CALL(Type_create_hindexed,
-     (int count, const int lengths[], const MPI_Aint places[], MPI_Datatype old, MPI_Datatype* type), {
-       if (type && may_be_view(count, lengths, places, old)) {
-         *type = LongType::make({lengths, static_cast<std::size_t>(count)}, places);
-         if (*type != MPI_DATATYPE_NULL) return MPI_SUCCESS;
-       }
-       return real().Type_create_hindexed(count, lengths, places, old, type);
-     })
-CALL(Type_get_envelope, (MPI_Datatype type, int* integers, int* addresses, int* types, int* combiner), {
+TYPE_CALL(Type_create_hindexed,
+          (int count, const int lengths[], const MPI_Aint places[], MPI_Datatype old, MPI_Datatype* type), {
+            if (type && may_be_view(count, lengths, places, old)) {
+              *type = LongType::make({lengths, static_cast<std::size_t>(count)}, places);
+              if (*type != MPI_DATATYPE_NULL) return MPI_SUCCESS;
+            }
+            return real().Type_create_hindexed(count, lengths, places, old, type);
+          })
+TYPE_CALL(Type_get_envelope, (MPI_Datatype type, int* integers, int* addresses, int* types, int* combiner), {
   if (const LongType* known = LongType::find(type)) return tell_envelope(*known, integers, addresses, types, combiner);
   return real().Type_get_envelope(type, integers, addresses, types, combiner);
 })
-CALL(Type_get_contents,
-     (MPI_Datatype type, int most_integers, int most_addresses, int most_types, int integers[], MPI_Aint addresses[],
-      MPI_Datatype types[]),
-     {
-       if (const LongType* known = LongType::find(type))
-         return tell_contents(*known, most_integers, most_addresses, most_types, integers, addresses, types);
-       return real().Type_get_contents(type, most_integers, most_addresses, most_types, integers, addresses, types);
-     })
+TYPE_CALL(Type_get_contents,
+          (MPI_Datatype type, int most_integers, int most_addresses, int most_types, int integers[],
+           MPI_Aint addresses[], MPI_Datatype types[]),
+          {
+            if (const LongType* known = LongType::find(type))
+              return tell_contents(*known, most_integers, most_addresses, most_types, integers, addresses, types);
+            return real().Type_get_contents(type, most_integers, most_addresses, most_types, integers, addresses,
+                                            types);
+          })
 #if MPI_VERSION >= 4
-CALL(Type_get_envelope_c,
-     (MPI_Datatype type, MPI_Count* integers, MPI_Count* addresses, MPI_Count* counts, MPI_Count* types, int* combiner),
-     {
-       if (const LongType* known = LongType::find(type))
-         return (*counts = 0, tell_envelope(*known, integers, addresses, types, combiner));
-       return real().Type_get_envelope_c(type, integers, addresses, counts, types, combiner);
-     })
-CALL(Type_get_contents_c,
-     (MPI_Datatype type, MPI_Count most_integers, MPI_Count most_addresses, MPI_Count most_counts, MPI_Count most_types,
-      int integers[], MPI_Aint addresses[], MPI_Count counts[], MPI_Datatype types[]),
-     {
-       if (const LongType* known = LongType::find(type))
-         return tell_contents(*known, most_integers, most_addresses, most_types, integers, addresses, types);
-       return real().Type_get_contents_c(type, most_integers, most_addresses, most_counts, most_types, integers,
-                                         addresses, counts, types);
-     })
+TYPE_CALL(Type_get_envelope_c,
+          (MPI_Datatype type, MPI_Count* integers, MPI_Count* addresses, MPI_Count* counts, MPI_Count* types,
+           int* combiner),
+          {
+            if (const LongType* known = LongType::find(type))
+              return (*counts = 0, tell_envelope(*known, integers, addresses, types, combiner));
+            return real().Type_get_envelope_c(type, integers, addresses, counts, types, combiner);
+          })
+TYPE_CALL(Type_get_contents_c,
+          (MPI_Datatype type, MPI_Count most_integers, MPI_Count most_addresses, MPI_Count most_counts,
+           MPI_Count most_types, int integers[], MPI_Aint addresses[], MPI_Count counts[], MPI_Datatype types[]),
+          {
+            if (const LongType* known = LongType::find(type))
+              return tell_contents(*known, most_integers, most_addresses, most_types, integers, addresses, types);
+            return real().Type_get_contents_c(type, most_integers, most_addresses, most_counts, most_types, integers,
+                                              addresses, counts, types);
+          })
 #endif
 
 }  // extern "C"

@@ -8,14 +8,14 @@ in_pairs() {
   trap 'rm -rf "$directory"' EXIT
   echo "load before: $(cut -d' ' -f1-3 /proc/loadavg)"
   for pair in $(seq "$1"); do
-    if [ $((pair % 2)) -eq 0 ]; then plainly "$2"; taken; else taken; plainly "$2"; fi
+    if [ $((pair % 2)) -eq 0 ]; then plainly "$2"; taken "$2"; else taken "$2"; plainly "$2"; fi
     cmp "$directory/plain.out" "$directory/taken.out"
     echo "$(seconds plain) $(seconds taken)" >>"$directory/all"
   done
   echo "load behind: $(cut -d' ' -f1-3 /proc/loadavg)"
 }
 plainly() { mpirun $flags --mca io "$1" $program "$directory/plain.out" 2 >"$directory/plain"; }
-taken() { "$build/bin/weir" run $flags $program "$directory/taken.out" 2 >"$directory/taken"; }
+taken() { "$build/bin/weir" run $flags --mca io "$1" $program "$directory/taken.out" 2 >"$directory/taken"; }
 # seconds plain|taken: both figures of the first round and of the second, on a line.
 seconds() { sed -n "s/$pattern.*/\\1 \\2/p" "$directory/$1" | paste -sd ' '; }
 

@@ -36,7 +36,8 @@ Status untold_view(const OpenFile& file) {
 
 int synchronised(int code, MPI_File handle) {
   const OpenFile* const file = find(handle);
-  if (code != MPI_SUCCESS || !file || (file->mode & MPI_MODE_WRONLY) != 0 || posix_traits(file->path).local) return code;
+  if (code != MPI_SUCCESS || !file || (file->mode & MPI_MODE_WRONLY) != 0 || posix_traits(file->path).local)
+    return code;
   if (const Descriptor pages{::open(file->path.c_str(), O_RDONLY | O_CLOEXEC)})
     ::posix_fadvise(pages.get(), 0, 0, POSIX_FADV_DONTNEED);
   return code;

@@ -24,7 +24,7 @@ struct Operation {
 };
 
 std::mutex works_guard;
-std::vector<Operation*> under_way;  // owned by their requests
+std::vector<Operation*> under_way;   // owned by their requests
 std::atomic<std::size_t> untold{0};  // requests that the program has not been told the end of
 thread_local std::vector<Failure> failures;
 

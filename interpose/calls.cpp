@@ -54,7 +54,8 @@ CALL(preallocate, (MPI_File file, MPI_Offset size), (file, size),
      together(file, "preallocate", "nothing to move", passing))
 CALL(sync, (MPI_File file), (file),
      synchronised(done_together(
-         file, true, [](OpenFile& known) { return sync(known); }, passing), file))
+                      file, true, [](OpenFile& known) { return sync(known); }, passing),
+                  file))
 CALL(get_group, (MPI_File file, MPI_Group* group), (file, group),
      known(
          file, group, [&](OpenFile& known) { return group_of(known, group); }, passing))

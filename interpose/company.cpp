@@ -8,10 +8,13 @@
 #include "core/errors.hpp"
 #include "engine/context.hpp"
 #include "handles.hpp"
+#include "program.hpp"
 
 namespace weir::interpose {
 
 namespace {
+
+constexpr std::uint64_t flags_room = (std::uint64_t{1} << 48) - 1;  // the others are the engine's
 
 std::mutex companies_guard;
 std::vector<std::shared_ptr<Company>> companies;
@@ -49,6 +52,19 @@ std::shared_ptr<Company> find_idle(MPI_Comm communicator) {
   return nullptr;
 }
 
+/// A new id on the first rank, nothing on the others.
+std::uint64_t id_from_first(MPI_Comm communicator) {
+  int rank = 0;
+  PMPI_Comm_rank(communicator, &rank);
+  return rank == 0 ? std::uint64_t{std::random_device{}()} << 31 | std::random_device{}() >> 1 | 1 : 0;
+}
+
+/// Whether all ranks find the same company idle: files of the same processes are opened and closed by them in the same
+/// order, unless several threads do so.
+bool same_everywhere(const Company& company) {
+  return company.context && !mpi_allows_threads() && company.context->impl()->check_together().ok();
+}
+
 }  // namespace
 
 std::shared_ptr<Company> Company::take(MPI_Comm communicator, std::uint64_t& flags) {
@@ -59,17 +75,25 @@ std::shared_ptr<Company> Company::take(MPI_Comm communicator, std::uint64_t& fla
     company = find_idle(communicator);
     if (company) company->taken = true;
   }
+  if (company && same_everywhere(*company)) {
+    Outcome outcome;
+    outcome.flags = flags;
+    const Outcome& all = company->context->impl()->agree(outcome, Call::open, 0);
+    if (!all.failed()) {
+      flags = all.flags & flags_room;
+      return company;
+    }
+  }
   const std::uint64_t mine = company ? company->id : 0;
-  std::array<std::uint64_t, 3> any{mine, ~mine, flags};
-  PMPI_Allreduce(MPI_IN_PLACE, any.data(), 3, MPI_UINT64_T, MPI_BOR, communicator);
+  std::array<std::uint64_t, 4> any{mine, ~mine, flags, id_from_first(communicator)};
+  PMPI_Allreduce(MPI_IN_PLACE, any.data(), 4, MPI_UINT64_T, MPI_BOR, communicator);
   flags = any[2];
   const bool same = (any[0] & any[1]) == 0;  // no bit is both set and not set somewhere
   if (company && same) return company;
   if (company) company->taken = false;
   company = std::make_shared<Company>();
   PMPI_Comm_dup(communicator, &company->communicator);
-  if (company->rank() == 0) company->id = std::uint64_t{std::random_device{}()} << 31 | std::random_device{}() >> 1 | 1;
-  PMPI_Bcast(&company->id, 1, MPI_UINT64_T, 0, company->communicator);
+  company->id = any[3];
   company->taken = true;
   const std::lock_guard lock{companies_guard};
   companies.push_back(company);
@@ -78,7 +102,7 @@ std::shared_ptr<Company> Company::take(MPI_Comm communicator, std::uint64_t& fla
 
 Result<Context*> Company::weir() {
   if (!context) {
-    auto made = Context::make(communicator);
+    auto made = Context::Impl::make_quickly(communicator);
     if (!made) return made.status();
     made->impl()->explains = false;  // told for a whole file, when it is closed
     context = std::move(*made);

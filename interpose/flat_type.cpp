@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "long_type.hpp"
 #include "repetition.hpp"
 #include "type_contents.hpp"
 
@@ -232,6 +233,7 @@ FlatType put_together(const TypeContents& contents, const std::vector<Integer>& 
 }
 
 FlatType take_apart(MPI_Datatype type) {
+  if (const LongType* known = LongType::find(type)) return known->flat();
   const TypeContents contents{type};
   if (contents.is_leaf()) return named(type);
   return contents.large_integers.empty() ? put_together(contents, contents.integers)

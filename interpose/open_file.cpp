@@ -36,7 +36,7 @@ std::atomic<std::uint64_t> changes{0};  // of the files that are open
 // What ranks tell one another when they open a file.
 constexpr std::uint64_t flag_failed = 1, flag_not_plain = 2, flag_refused = 4, flag_shared_pointers = 8,
                         flag_at_once = 16, flag_not_alone = 32, flag_background = 64, flag_set = 128,
-                        flag_no_new_set = 256;
+                        flag_no_new_set = 256, flag_no_threads = 512;
 
 dev_t device_of(int descriptor) noexcept {
   struct stat found {};
@@ -65,8 +65,9 @@ std::string plain_name(const char* path) {
   struct stat found {};
   if (const auto colon = name.find(':'); colon != std::string::npos && ::stat(path, &found) != 0)
     name.erase(0, colon + 1);
+  if (name.starts_with('/')) return name;
   std::error_code ignored;
-  return std::filesystem::absolute(name, ignored).string();
+  return std::filesystem::current_path(ignored).string() + '/' + name;
 }
 
 OpenFile* find(MPI_File handle) noexcept {
@@ -82,6 +83,11 @@ OpenFile* find(MPI_File handle) noexcept {
   const auto found = files.find(handle);
   last = {handle, found == files.end() ? nullptr : found->second.get(), change};
   return last.file;
+}
+
+bool any_open() noexcept {
+  const std::lock_guard lock{guard};
+  return !files.empty();
 }
 
 namespace {
@@ -193,6 +199,7 @@ int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_F
   if (file->handle == MPI_FILE_NULL) flags |= flag_at_once;
   if (!policy.ranks_may_go_alone) flags |= flag_not_alone;
   if (uses_background()) flags |= flag_background;
+  if (!mpi_allows_threads()) flags |= flag_no_threads;
   flags |= set_flags(communicator, *file, policy);
   file->company = Company::take(communicator, flags);
   const bool same_mode = (flags >> 16 & flags >> 32 & 0xffff) == 0;
@@ -213,6 +220,7 @@ int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_F
   if (flags & flag_background) (void)file->company->weir();  // there is no meeting when such an access begins
   file->circumstances = circumstances_of(policy.settings, device_of(file->descriptor));
   file->defers_views = true;
+  file->mpi_in_threads = (flags & flag_no_threads) == 0;
   file->may_go_alone = file->goes_alone = (flags & flag_not_alone) == 0 && file->form == Form::file;
   file->view.wait();
   return kept(std::move(file));
@@ -238,7 +246,9 @@ Result<File*> OpenFile::open_weir(Way way) {
   return &file.emplace(std::move(*opened));
 }
 
-bool OpenFile::can_go_on_beside() const noexcept { return waits() && company->context && company->is_on_one_node(); }
+bool OpenFile::can_go_on_beside() const noexcept {
+  return waits() && company->context && (company->is_on_one_node() || mpi_in_threads);
+}
 
 int OpenFile::open_library() {
   if (library == MPI_FILE_NULL) {

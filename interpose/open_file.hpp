@@ -37,15 +37,16 @@ struct OpenFile {
   std::uint64_t set_bytes = 0;           ///< how far a set that is complete reaches
   std::unique_ptr<OpenFile> own_reader;  ///< of a set, for what this rank reads without the others
   bool own_reader_sees = false;          ///< the present view
-  std::shared_ptr<Company> company;  ///< null when nothing was ever to be taken over
+  std::shared_ptr<Company> company;      ///< null when nothing was ever to be taken over
   Settings settings;
   std::uint64_t circumstances = 0;  ///< of plans, besides the pieces
   ShownView view;
   bool defers_views = false;  ///< the MPI library is told of views when it needs to know
   bool atomic = false;
-  MPI_Offset position = 0;    ///< the individual file pointer, in elements of the view, unless all is refused
-  bool may_go_alone = false;  ///< settings allow that each rank moves its own data
-  bool goes_alone = false;    ///< each rank whose part is one piece moves it at once: the same on all ranks
+  MPI_Offset position = 0;      ///< the individual file pointer, in elements of the view, unless all is refused
+  bool may_go_alone = false;    ///< settings allow that each rank moves its own data
+  bool mpi_in_threads = false;  ///< all ranks may call MPI in any thread
+  bool goes_alone = false;      ///< each rank whose part is one piece moves it at once: the same on all ranks
   std::optional<File> reader, writer;
   std::unique_ptr<Transfer> split;      ///< begun, not ended
   std::shared_future<void> background;  ///< the last non-blocking access
@@ -86,6 +87,7 @@ struct OpenFile {
 std::string plain_name(const char* path);
 /// The open files. Null for handles that were not opened through here.
 OpenFile* find(MPI_File handle) noexcept;
+bool any_open() noexcept;
 /// Opens a file; `passing` has the MPI library do so, where it must at once. Collective over the communicator.
 int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_File* handle,
          const std::function<int()>& passing);

@@ -1,8 +1,13 @@
 #include "policy.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <string_view>
+#include <vector>
 
 #include "core/errors.hpp"
 #include "core/settings.hpp"
@@ -47,10 +52,40 @@ bool leaves_open(const ResolvedSettings& resolved, const Settings& of_file) {
          resolved.number("plan.aggregators") == 0;
 }
 
+/// What the environment and the settings file say, read again when either has changed.
+struct Sources {
+  std::string seen;
+  Result<ResolvedSettings> resolved = Status{};
+  Result<std::vector<FileRule>> rules = Status{};
+};
+
+/// All of the environment that matters, and which settings file it is.
+std::string seen_now(const std::string& file) {
+  std::string seen = file;
+  for (char** entry = environ; entry && *entry; ++entry)
+    if (std::strncmp(*entry, "WEIR_", 5) == 0) (seen += '\n') += *entry;
+  struct stat found {};
+  if (!file.empty() && ::stat(file.c_str(), &found) == 0)
+    for (const auto part :
+         {std::uint64_t{found.st_ino}, static_cast<std::uint64_t>(found.st_size),
+          static_cast<std::uint64_t>(found.st_mtim.tv_sec), static_cast<std::uint64_t>(found.st_mtim.tv_nsec)})
+      (seen += '\n') += std::to_string(part);
+  return seen;
+}
+
+Sources& sources() {
+  static thread_local Sources known;
+  const std::string file = settings_file_name();
+  std::string seen = seen_now(file) + '\n';  // never nothing
+  if (seen == known.seen) return known;
+  known.resolved = ResolvedSettings::resolve();
+  known.rules = file.empty() ? std::vector<FileRule>{} : read_file_rules(file);
+  known.seen = std::move(seen);
+  return known;
+}
+
 Status take_rules(const std::string& path, Settings& settings) {
-  const std::string name = settings_file_name();
-  if (name.empty()) return {};
-  auto rules = read_file_rules(name);
+  auto& rules = sources().rules;
   if (!rules) return rules.status();
   for (const FileRule& rule : *rules) {
     if (!rule.matches(path)) continue;
@@ -67,7 +102,7 @@ Status take_rules(const std::string& path, Settings& settings) {
 
 Policy Policy::of(const std::string& path, MPI_Info info) {
   Policy policy;
-  auto resolved = ResolvedSettings::resolve();
+  Result<ResolvedSettings> resolved = sources().resolved;
   if (!resolved) return {{}, "settings cannot be used", resolved.status()};
   for (const Hint& known : hints)
     if (const std::string text = hint(info, known.name); !text.empty() && text != "0")

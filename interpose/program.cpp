@@ -2,11 +2,13 @@
 
 #include <elf.h>
 #include <link.h>
+#include <mpi.h>
 #include <strings.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <set>
 #include <span>
 
 namespace weir::interpose {
@@ -21,12 +23,17 @@ struct Uses {
   bool shared_pointers = false, background = false;
 };
 
-/// "MPI_File_read_shared", "PMPI_File_read_shared", "mpi_file_read_shared_", "mpi_file_read_shared_f08_", ...
-bool is_one_of(std::span<const char* const> calls, const char* name) noexcept {
+/// What is left of "MPI_File_read_shared", "PMPI_File_read_shared", "mpi_file_read_shared_f08_", ... behind MPI_; most
+/// names begin with something else.
+const char* behind_mpi(const char* name) noexcept {
   if (*name == 'P' || *name == 'p') ++name;
-  if (::strncasecmp(name, "MPI_", 4) != 0) return false;
+  if (*name != 'M' && *name != 'm') return nullptr;
+  return ::strncasecmp(name, "MPI_", 4) == 0 ? name + 4 : nullptr;
+}
+
+bool is_one_of(std::span<const char* const> calls, const char* name) noexcept {
   return std::ranges::any_of(calls,
-                             [&](const char* call) { return ::strncasecmp(name + 4, call, std::strlen(call)) == 0; });
+                             [&](const char* call) { return ::strncasecmp(name, call, std::strlen(call)) == 0; });
 }
 
 /// What a loaded object asks the dynamic linker for.
@@ -57,46 +64,65 @@ struct Requests {
     functions = {first_function, first_function ? function_bytes / sizeof(ElfW(Rela)) : 0};
   }
 
-  [[nodiscard]] bool any(auto&& wanted) const {
-    const auto asks = [&](const ElfW(Rela) & request) {
-      const auto index = ELF64_R_SYM(request.r_info);
-      return index != 0 && symbols[index].st_shndx == SHN_UNDEF && wanted(names + symbols[index].st_name);
-    };
-    return symbols && names && (std::ranges::any_of(functions, asks) || std::ranges::any_of(data, asks));
+  void for_each_call(auto&& visit) const {
+    if (!symbols || !names) return;
+    for (const auto& requests : {functions, data})
+      for (const ElfW(Rela) & request : requests)
+        if (const auto index = ELF64_R_SYM(request.r_info); index != 0 && symbols[index].st_shndx == SHN_UNDEF)
+          if (const char* call = behind_mpi(names + symbols[index].st_name)) visit(call);
   }
 };
 
-int look(dl_phdr_info* object, std::size_t, void* found) {
-  const char* name = std::strrchr(object->dlpi_name, '/');
-  name = name ? name + 1 : object->dlpi_name;
-  const bool of_mpi = std::strncmp(name, "libmpi", 6) == 0 || std::strncmp(name, "libweir_mpiio", 13) == 0;
-  const bool of_kernel = std::strncmp(name, "linux-vdso", 10) == 0;
-  if (of_mpi || of_kernel) return 0;
-  const Requests requests{*object};
-  auto& uses = *static_cast<Uses*>(found);
-  uses.shared_pointers |= requests.any([](const char* call) { return is_one_of(shared_pointer_calls, call); });
-  uses.background |= requests.any([](const char* call) { return is_one_of(background_calls, call); });
+/// The objects that are loaded, and what those that were looked at ask for.
+struct Program {
+  Uses uses;
+  std::set<const void*> known;  // by their headers: those of an object that is gone may be another's
+  unsigned long long loaded = 0, unloaded = 0;
+};
+
+/// Parts of MPI libraries ask for what programs may ask them for.
+bool is_of_mpi(const char* path) noexcept {
+  const char* name = std::strrchr(path, '/');
+  name = name ? name + 1 : path;
+  constexpr std::array beginnings{"libmpi", "libweir_mpiio", "mca_", "libopen-", "linux-vdso"};
+  return std::ranges::any_of(beginnings,
+                             [&](const char* begin) { return std::strncmp(name, begin, std::strlen(begin)) == 0; });
+}
+
+int look(dl_phdr_info* object, std::size_t, void* state) {
+  auto& program = *static_cast<Program*>(state);
+  if (program.loaded == object->dlpi_adds && program.unloaded == object->dlpi_subs) return 1;
+  if (program.unloaded != object->dlpi_subs) program.known.clear();
+  program.unloaded = object->dlpi_subs;
+  if (!program.known.insert(object->dlpi_phdr).second || is_of_mpi(object->dlpi_name)) return 0;
+  Requests{*object}.for_each_call([&](const char* call) {
+    program.uses.shared_pointers |= is_one_of(shared_pointer_calls, call);
+    program.uses.background |= is_one_of(background_calls, call);
+  });
   return 0;
 }
 
 const Uses& uses() noexcept {
-  static unsigned long long loaded = 0;
-  static Uses found;
-  unsigned long long now = 0;
+  static Program program;
+  ::dl_iterate_phdr(look, &program);
   ::dl_iterate_phdr(
-      [](dl_phdr_info* object, std::size_t, void* count) {
-        *static_cast<unsigned long long*>(count) = object->dlpi_adds;
+      [](dl_phdr_info* object, std::size_t, void* state) {
+        static_cast<Program*>(state)->loaded = object->dlpi_adds;
         return 1;
       },
-      &now);
-  if (now != loaded) ::dl_iterate_phdr(look, &found);
-  loaded = now;
-  return found;
+      &program);
+  return program.uses;
 }
 
 }  // namespace
 
 bool uses_shared_pointers() noexcept { return uses().shared_pointers; }
 bool uses_background() noexcept { return uses().background; }
+
+bool mpi_allows_threads() noexcept {
+  int level = MPI_THREAD_SINGLE;
+  PMPI_Query_thread(&level);
+  return level == MPI_THREAD_MULTIPLE;
+}
 
 }  // namespace weir::interpose

@@ -8,5 +8,7 @@ namespace weir::interpose {
 bool uses_shared_pointers() noexcept;
 /// And the same for non-blocking collective accesses: then ranks must be ready for one another from the beginning.
 bool uses_background() noexcept;
+/// Whether this rank may call MPI in several threads at once.
+bool mpi_allows_threads() noexcept;
 
 }  // namespace weir::interpose

@@ -32,6 +32,8 @@ const Real& real() noexcept {
 #undef WEIR_FIND_
 #define WEIR_FIND(name) find(found.name, "PMPI_" #name);
     WEIR_REQUEST_CALLS(WEIR_FIND)
+    WEIR_START_CALLS(WEIR_FIND)
+    WEIR_TYPE_CALLS(WEIR_FIND)
 #undef WEIR_FIND
     find(found.remove, "PMPI_File_delete");
     return found;

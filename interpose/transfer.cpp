@@ -78,7 +78,8 @@ Result<Step> Transfer::next_step(File& file) {
                                          static_cast<std::uint64_t>(file_.form), serial};
   part.pattern.hash = XXH3_64bits(all.data(), sizeof all);
   bool scattered = bytes > 0 && !one_piece();
-  const MPI_Comm communicator = beside_ ? MPI_COMM_NULL : file_.company->communicator;
+  const bool can_send = !beside_ || file_.mpi_in_threads;
+  const MPI_Comm communicator = can_send ? file_.company->communicator : MPI_COMM_NULL;
   auto step = file_.company->patterns.step(file, communicator, part, scattered);
   file_.goes_alone = file_.may_go_alone && step && !scattered;
   return step;

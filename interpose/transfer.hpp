@@ -38,7 +38,8 @@ class Transfer {
     return conclude(status);
   }
 
-  /// Instead of all that, beside the program: everything except telling. Collective, on one node; MPI moves nothing.
+  /// Instead of all that, beside the program: everything except telling. Collective; MPI moves nothing unless all ranks
+  /// may call it in any thread.
   void run() noexcept;
   /// Tells the program what came of it, in its own thread. Local.
   int conclude(MPI_Status* status);

@@ -53,7 +53,7 @@ class Arena {
   Status reserve(std::uint64_t buffer_bytes);
   /// Maps the parts of the other ranks of this node, after the agreement; `moved` on any rank.
   Status connect(const Layout& layout, bool moved) noexcept;
-  /// Maps the part of the first rank of this node, which has so many bytes of buffers, and makes its pages present.
+  /// Maps the part of the first rank of this node, and makes the pages of so many bytes of its buffers present.
   Status connect_first(std::uint64_t buffer_bytes);
   /// Whether this rank's part was allocated anew since the last `connect`.
   [[nodiscard]] bool moved() const noexcept { return moved_; }

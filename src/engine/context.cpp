@@ -83,7 +83,8 @@ double spin_of(const ResolvedSettings& settings) {
 
 }  // namespace
 
-Result<std::shared_ptr<Context::Impl>> Context::Impl::make(MPI_Comm communicator, const Settings& given) {
+Result<std::shared_ptr<Context::Impl>> Context::Impl::make(MPI_Comm communicator, const Settings& given,
+                                                             Buffers buffers) {
   if (Status status = check_mpi(); !status.ok()) return status;
   if (communicator == MPI_COMM_NULL)
     return problem(Code::invalid, "cannot make a context on MPI_COMM_NULL", "pass a communicator that has this rank");
@@ -113,7 +114,7 @@ Result<std::shared_ptr<Context::Impl>> Context::Impl::make(MPI_Comm communicator
   options.room = 2 * impl->settings.number("plan.memory") + (std::uint64_t{16} << 20);
   if (Status status = impl->team->join(options); !status.ok()) return status;
   impl->id = impl->team->id();
-  if (Status status = impl->prepare(); !status.ok()) return status;
+  if (Status status = impl->prepare(buffers); !status.ok()) return status;
   if (impl->remote) impl->name_regions();
   const char* explain = std::getenv("WEIR_EXPLAIN");
   impl->explains = explain && *explain && std::string_view{explain} != "0" && impl->team->rank() == 0;
@@ -125,7 +126,13 @@ Result<std::shared_ptr<Context::Impl>> Context::Impl::make(MPI_Comm communicator
   return impl;
 }
 
-Status Context::Impl::prepare() {
+Result<Context> Context::Impl::make_quickly(MPI_Comm communicator) {
+  auto made = make(communicator, {}, Buffers::mapped_later);
+  if (!made) return made.status();
+  return Context{std::move(*made)};
+}
+
+Status Context::Impl::prepare(Buffers buffers) {
   const std::uint64_t bytes = std::min(ready_buffers, settings.number("plan.memory"));
   Outcome outcome;
   outcome.fail(attempt("make a context", [&]() -> Status {
@@ -143,7 +150,8 @@ Status Context::Impl::prepare() {
   if (all.vote != all.most)
     return problem(Code::mismatch, "cannot make a context: machine.description gives different machines on some ranks",
                    "give all ranks the same text, or a file that all can read");
-  if (Status status = arenas.front()->connect_first(bytes); !status.ok()) return status;
+  if (Status status = arenas.front()->connect_first(buffers == Buffers::mapped ? bytes : 0); !status.ok())
+    return status;
   return detect();
 }
 

@@ -47,14 +47,18 @@ struct Context::Impl {
   std::uint64_t plan_count = 0;
   std::size_t unconfirmed = 0;  ///< files on whose opening the ranks have not agreed yet
 
-  static Result<std::shared_ptr<Impl>> make(MPI_Comm communicator, const Settings& given);
+  /// Whether buffers are mapped when the context is made, so that no step pays for them, or as they are used.
+  enum class Buffers : std::uint8_t { mapped, mapped_later };
+  static Result<std::shared_ptr<Impl>> make(MPI_Comm communicator, const Settings& given,
+                                            Buffers buffers = Buffers::mapped);
+  /// For programs that may never have much to move. Collective.
+  static Result<Context> make_quickly(MPI_Comm communicator);
   /// Connects to the memory servers that settings name. Local.
   Status connect_remote();
   /// Makes a name for the job's regions that nobody else can guess. Collective.
   void name_regions();
-  /// What all files share: and buffers for a first one, present and mapped, so that its first step does not pay for
-  /// them. Collective.
-  Status prepare();
+  /// What all files share, and buffers for a first one. Collective.
+  Status prepare(Buffers buffers);
   /// Takes the machine that settings describe; what the ranks must agree on goes into the outcome.
   Status describe(Outcome& outcome);
   /// Finds out what the machine is where settings ask for that, or for a bank of it. Collective.

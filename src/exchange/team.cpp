@@ -18,6 +18,7 @@ namespace weir {
 
 namespace {
 
+constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t control_size = 8192;
 constexpr std::uint64_t small_announcement = 16384;
 constexpr std::uint64_t kept_announcement = std::uint64_t{1} << 20;
@@ -62,7 +63,7 @@ Status Team::join(const Options& options) {
   spin_s_ = options.spin_s >= 0 ? options.spin_s : default_spin_s;
   for (int slot = 0; slot < first_free_segment; ++slot) places_[slot] = small_place(slot);
   room_used_ = control_size + first_free_segment * small_announcement;
-  auto own = SharedSegment::create(room_used_ + options.room, room_used_);
+  auto own = SharedSegment::create_empty();
   Introduction mine{host_key(), 0, own ? own->address() : SharedSegment::Address{}};
   if (rank_ == 0) mine.id = std::uint64_t{std::random_device{}()} << 32 | std::random_device{}();
   MPI_Allgather(&mine, sizeof mine, MPI_BYTE, introductions_.data(), sizeof mine, MPI_BYTE, given_);
@@ -71,7 +72,7 @@ Status Team::join(const Options& options) {
   outcome.fail(own.status(), rank_);
   outcome.fail(attempt("make a context", [&] {
     find_nodes(options.ranks_per_node);
-    return own ? map_node(*own) : Status{};
+    return own ? map_node(*own, (room_used_ + options.room + page - 1) / page * page) : Status{};
   }), rank_);
   introductions_ = {};
   // Failures are told by an ordinary reduction here: shared memory is what may be missing.
@@ -80,6 +81,7 @@ Status Team::join(const Options& options) {
   MPI_Op_create(combine_outcomes, 1, &combine_);
   MPI_Allreduce(&outcome, &sum, 1, outcome_type_, combine_, given_);
   if (sum.code != 0) return status_of(sum);
+  for (const Peer& peer : peers_) make_present(peer.control.data(), room_used_);
   if (nodes_.nodes() == 1) return {};
   connect();
   MPI_Comm_split(communicator_, leader() ? 0 : MPI_UNDEFINED, rank_, &leaders_);
@@ -111,22 +113,24 @@ void Team::find_nodes(int ranks_per_node) {
   nodes_ = NodeMap::of(std::move(node_of));
 }
 
-Status Team::map_node(SharedSegment& own) {
+Status Team::map_node(SharedSegment& own, std::uint64_t room) {
   const auto& ranks = nodes_.ranks_on[node()];
+  const std::uint64_t whole = room * ranks.size();
   peers_.resize(ranks.size());
-  for (int i = 0; i < local_size(); ++i) {
-    if (i == local_rank_) {
-      peers_[i].control = std::move(own);
-      continue;
-    }
-    const SharedSegment::Address& address = introductions_[static_cast<std::size_t>(ranks[i])].address;
-    auto other = address.descriptor >= 0 ? SharedSegment::map(address) : Result<SharedSegment>{shortage()};
-    if (!other) return other.status();
-    peers_[i].control = std::move(*other);
+  if (leader()) {
+    if (Status status = own.extend(whole); !status.ok()) return status;
+    node_room_ = std::move(own);
+  } else {
+    const SharedSegment::Address& first = introductions_[static_cast<std::size_t>(ranks.front())].address;
+    auto joined = first.descriptor >= 0 ? SharedSegment::join(first, whole) : Result<SharedSegment>{shortage()};
+    if (!joined) return joined.status();
+    node_room_ = std::move(*joined);
   }
+  for (std::size_t i = 0; i < peers_.size(); ++i) peers_[i].control = node_room_.part(i * room, room);
+  if (Status status = peers_[static_cast<std::size_t>(local_rank_)].control.commit(0, room_used_); !status.ok())
+    return status;
   for (int slot = 0; slot < first_free_segment; ++slot)
     control(local_rank_).shown[slot].offset = places_[slot].offset;
-  for (const Peer& peer : peers_) make_present(peer.control.data(), room_used_);
   return {};
 }
 

@@ -171,7 +171,8 @@ class Team {
   Team() = default;
   void find_nodes(int ranks_per_node);
   /// Takes this rank's memory, shown to its node, and maps that of the others. When it fails `own` stays until they know.
-  Status map_node(SharedSegment& own);
+  /// Maps what the ranks of this node have, each `room` bytes of one segment: that of the first, whose own it is.
+  Status map_node(SharedSegment& own, std::uint64_t room);
   Control& control(int local_rank) noexcept;
   /// Where announcements go that are not large.
   static Place small_place(int slot) noexcept;
@@ -204,6 +205,7 @@ class Team {
   int local_rank_ = 0;
   NodeMap nodes_;
   std::vector<int> local_of_;
+  SharedSegment node_room_;  // of all peers
   std::vector<Peer> peers_;
   std::uint32_t generation_ = 0;
   bool reducing_ = false;

@@ -14,7 +14,7 @@
 namespace weir {
 
 SharedSegment::~SharedSegment() {
-  if (data_) ::munmap(data_, address_.size);
+  if (data_ && !is_part_) ::munmap(data_, address_.size);
   if (owned_descriptor_ >= 0) ::close(owned_descriptor_);
 }
 
@@ -28,39 +28,74 @@ Status no_memory(int error, std::uint64_t size) noexcept {
 
 }  // namespace
 
-Result<SharedSegment> SharedSegment::create(std::uint64_t size, std::uint64_t present) {
+Result<SharedSegment> SharedSegment::create_empty() {
+  const int descriptor = ::memfd_create("weir", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (descriptor < 0) return no_memory(errno, 0);
   SharedSegment segment;
-  segment.owned_descriptor_ = ::memfd_create("weir", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (segment.owned_descriptor_ < 0 || ::ftruncate(segment.owned_descriptor_, static_cast<off_t>(size)) != 0)
-    return no_memory(errno, size);
-  if (Status status = segment.commit(0, present); !status.ok()) return status;
-  return adopt(std::exchange(segment.owned_descriptor_, -1), size);
+  segment.owned_descriptor_ = segment.descriptor_ = descriptor;
+  segment.address_ = {::getpid(), descriptor, 0};
+  return segment;
+}
+
+Status SharedSegment::extend(std::uint64_t size) {
+  if (::ftruncate(owned_descriptor_, static_cast<off_t>(size)) != 0) return no_memory(errno, size);
+  return map_here(size);
+}
+
+Status SharedSegment::map_here(std::uint64_t size) {
+  void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, owned_descriptor_, 0);
+  if (at == MAP_FAILED) return no_memory(errno, size);
+  data_ = static_cast<std::byte*>(at);
+  address_.size = size;
+  return {};
+}
+
+Result<SharedSegment> SharedSegment::create(std::uint64_t size, std::uint64_t present) {
+  auto segment = create_empty();
+  if (!segment) return segment;
+  if (Status status = segment->extend(size); !status.ok()) return status;
+  if (Status status = segment->commit(0, present); !status.ok()) return status;
+  return segment;
 }
 
 Result<SharedSegment> SharedSegment::adopt(int descriptor, std::uint64_t size) {
   SharedSegment segment;
-  segment.owned_descriptor_ = descriptor;
-  void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  if (at == MAP_FAILED) return no_memory(errno, size);
-  segment.data_ = static_cast<std::byte*>(at);
-  segment.address_ = {::getpid(), segment.owned_descriptor_, size};
+  segment.owned_descriptor_ = segment.descriptor_ = descriptor;
+  segment.address_ = {::getpid(), descriptor, 0};
+  if (Status status = segment.map_here(size); !status.ok()) return status;
+  return segment;
+}
+
+SharedSegment SharedSegment::part(std::uint64_t offset, std::uint64_t length) const noexcept {
+  SharedSegment segment;
+  segment.data_ = data_ + offset;
+  segment.address_ = {address_.process, address_.descriptor, length};
+  segment.descriptor_ = descriptor_;
+  segment.begin_ = begin_ + offset;
+  segment.is_part_ = true;
   return segment;
 }
 
 Status SharedSegment::commit(std::uint64_t offset, std::uint64_t length) {
   int error = 0;
   if (length == 0) return {};
-  do error = ::posix_fallocate(owned_descriptor_, static_cast<off_t>(offset), static_cast<off_t>(length));
+  do error = ::posix_fallocate(descriptor_, static_cast<off_t>(begin_ + offset), static_cast<off_t>(length));
   while (error == EINTR);
   return error ? no_memory(error, length) : Status{};
 }
 
 void SharedSegment::decommit(std::uint64_t offset, std::uint64_t length) noexcept {
-  ::fallocate(owned_descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+  ::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin_ + offset),
               static_cast<off_t>(length));
 }
 
 Result<SharedSegment> SharedSegment::map(const Address& address) {
+  auto segment = join(address, address.size);
+  if (segment) ::close(std::exchange(segment->owned_descriptor_, -1));
+  return segment;
+}
+
+Result<SharedSegment> SharedSegment::join(const Address& address, std::uint64_t size) {
   std::array<char, 64> path{};
   fmt::format_to_n(path.data(), path.size() - 1, "/proc/{}/fd/{}", address.process, address.descriptor);
   const auto failed = [&](int error) {
@@ -69,15 +104,11 @@ Result<SharedSegment> SharedSegment::map(const Address& address) {
     }, "ranks of one node must run as one user in one process namespace; "
        "machine.ranks_per_node=1 makes them exchange messages instead");
   };
-  const int descriptor = ::open(path.data(), O_RDWR | O_CLOEXEC);
-  if (descriptor < 0) return failed(errno);
-  void* at = ::mmap(nullptr, address.size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  const int error = errno;
-  ::close(descriptor);
-  if (at == MAP_FAILED) return failed(error);
   SharedSegment segment;
-  segment.data_ = static_cast<std::byte*>(at);
+  segment.owned_descriptor_ = segment.descriptor_ = ::open(path.data(), O_RDWR | O_CLOEXEC);
+  if (segment.owned_descriptor_ < 0) return failed(errno);
   segment.address_ = address;
+  if (!segment.map_here(size).ok()) return failed(ENOMEM);
   return segment;
 }
 

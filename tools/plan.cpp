@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <random>
 
 #include "bench_common.hpp"
@@ -45,6 +46,7 @@ struct Case {
   int ranks_per_node = 1;
   Direction direction = Direction::write;
   const Bank* servers = nullptr;  ///< that the step goes through, in three phases
+  bool is_experiment = false;     ///< the one that the machine is known for
   std::string about;
   std::string plan;  ///< the layout in words, for a workload
 };
@@ -96,6 +98,7 @@ void use_experiment(Case& made, const PlanOptions& options) {
       traffic_in_order(bytes, std::min(nodes * made.ranks_per_node,
                                        options.aggregators > 0 ? options.aggregators : experiment.aggregators));
   made.about = "its experiment";
+  made.is_experiment = true;
 }
 
 /// A workload of the benchmark, laid out as the library would.
@@ -186,13 +189,29 @@ double total_bytes(const PlacementProblem& problem) {
   return sum;
 }
 
+/// What was published for a model, over what was for greedy; nothing where the experiment is another one.
+std::optional<double> published_over_greedy(const Case& made, Strategy strategy) {
+  if (!made.is_experiment || !made.machine.experiment) return {};
+  const auto& all = made.machine.experiment->published;
+  const auto of = [&](Strategy s) {
+    const auto found = all.find(name(s));
+    return found == all.end() ? 0 : found->second.value;
+  };
+  if (of(strategy) <= 0 || of(Strategy::greedy) <= 0) return {};
+  return of(strategy) / of(Strategy::greedy);
+}
+
 std::string comparison(const Case& made, const std::vector<Outcome>& outcomes) {
   std::vector<std::vector<std::string>> lines{{"model", "gathering", "storing", "total", "bandwidth", "over greedy"}};
+  const bool published = published_over_greedy(made, Strategy::greedy).has_value();
+  if (published) lines.front().emplace_back("published");
   for (const Outcome& outcome : outcomes) {
     const Prediction& p = outcome.prediction;
     lines.push_back({std::string{name(outcome.strategy)}, format_seconds(p.gather_s), format_seconds(p.store_s),
                      format_seconds(p.total_s), fmt::format("{:.0f} MB/s", total_bytes(made.problem) / p.total_s / 1e6),
                      fmt::format("{:.2f}", outcomes.front().prediction.total_s / p.total_s)});
+    if (const auto ratio = published_over_greedy(made, outcome.strategy)) lines.back().push_back(fmt::format("{:.2f}", *ratio));
+    else if (published) lines.back().emplace_back("");
   }
   return fmt::format("{} for {}, {} by fair sharing of every link:\n{}", made.machine.name, made.about,
                      simulates(made.problem) ? "predicted" : "predicted from loads, not", bench::aligned(lines));
@@ -239,7 +258,11 @@ nlohmann::ordered_json json_of(const Case& made, const std::vector<Outcome>& out
   json["prediction"] = prediction_json(main.prediction);
   if (outcomes.size() > 1)
     for (const Outcome& outcome : outcomes)
+    {
       json["comparison"].push_back({{"model", name(outcome.strategy)}, {"prediction", prediction_json(outcome.prediction)}});
+      if (const auto ratio = published_over_greedy(made, outcome.strategy))
+        json["comparison"].back()["published_over_greedy"] = *ratio;
+    }
   return json;
 }
 

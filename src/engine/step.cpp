@@ -379,11 +379,16 @@ std::string Step::Impl::explain() const {
   if (own().layout.placement.remote && !remote_)
     text += "not through remote memory: this context has no memory servers\n";
   if (!loss_.empty()) text += fmt::format("the last pass did not go through remote memory: {}\n", loss_);
-  if (own().domain && arena_ && !arena_->where().empty())
-    text += fmt::format("buffers of rank {} are in {}\n", pass_.team.rank(), arena_->where());
-  if (last_s_ > 0 && own().layout.placement.predicted_s > 0)
-    text += fmt::format("predicted {}, measured {}\n", format_seconds(own().layout.placement.predicted_s),
-                        format_seconds(last_s_));
+  double predicted = own().layout.placement.predicted_s;
+  if (own().layout.placement.details.empty() && pass_.team.nodes().nodes() == 1)
+    if (const auto machine = context_.machine_in_sight()) {
+      Opinion opinion = opinion_on(own().layout, pass_.team.nodes(), *machine);
+      text += opinion.text;
+      predicted = opinion.predicted_s;
+    }
+  if (arena_ && own().layout.placement.mode != Mode::direct) text += arena_->where_all();
+  if (last_s_ > 0 && predicted > 0)
+    text += fmt::format("predicted {}, measured {}\n", format_seconds(predicted), format_seconds(last_s_));
   if (last_s_ > 0)
     text += fmt::format("last pass on rank {}: finished in {}, {} copied in {}, {} {} in {} calls and {}, of it {} beside "
                         "aggregation, waited {}\n",

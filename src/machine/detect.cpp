@@ -43,6 +43,9 @@ Result<Hardware> look(const DetectOptions& options) {
                            : hwloc_topology_set_synthetic(topology, options.hardware.c_str());
     if (error != 0) return no_hardware(options, options.hardware.find('/') == std::string::npos ? 0 : ENOENT);
   }
+  // Accelerators are not asked for, and looking for them may take a second.
+  for (const char* slow : {"opencl", "cuda", "nvml", "rsmi", "levelzero", "gl"})
+    (void)hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, slow);
   hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
   hwloc_topology_set_type_filter(topology, HWLOC_OBJ_MEMCACHE, HWLOC_TYPE_FILTER_KEEP_ALL);
   if (hwloc_topology_load(topology) != 0) return no_hardware(options, 0);
@@ -168,7 +171,7 @@ Result<NodeFacts> detect_node(const DetectOptions& options) {
   if (!hardware) return hardware.status();
   const hwloc_topology_t topology = hardware->get();
   NodeFacts facts;
-  facts.host = host_name();
+  facts.host = options.host.empty() ? host_name() : options.host;
   facts.system = kernel_identity();
   facts.cores = std::max(1, hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE));
   facts.numa = numa_of(topology);
@@ -178,16 +181,22 @@ Result<NodeFacts> detect_node(const DetectOptions& options) {
   if (hwloc_topology_is_thissystem(topology)) respect_memory_limit(facts.numa);
   facts.storage = file_system_of(options.storage_path);
   for (const std::string& path : options.node_directories) {
-    auto bank = bank_in_directory(path);
-    if (bank) facts.directories.push_back(std::move(*bank));
-    else facts.warnings.push_back(bank.status().message());
+    auto bank = bank_in_directory(on_node(path, options.node));
+    if (bank) {
+      bank->name = bank->path = path;  // the same on all nodes
+      facts.directories.push_back(std::move(*bank));
+    } else {
+      facts.warnings.push_back(bank.status().message());
+    }
   }
-  facts.switches = scheduler_switches([](const char* variable) { return std::getenv(variable); });
+  facts.job_shape = scheduler_shape(options.environment);
+  facts.switches = scheduler_switches(options.environment);
   for (const std::string& path : options.cray_names) {
     std::ifstream file{path};
     std::string name;
-    if (facts.switches.empty() && std::getline(file, name)) facts.switches = cray_switches(name);
+    if (facts.switches.empty() && std::getline(file, name)) facts.switches = switches_in_name(name);
   }
+  if (facts.switches.empty()) facts.switches = switches_in_name(facts.host.substr(0, facts.host.find('.')));
   return facts;
 }
 

@@ -27,37 +27,6 @@ Prediction composed(const PlacementProblem& problem, const Places& places, doubl
   return prediction;
 }
 
-/// What each resource has to carry, and which ones carry anything.
-struct Loads {
-  std::vector<double> bytes;
-  std::vector<int> touched;
-
-  explicit Loads(const Machine& machine) : bytes(static_cast<std::size_t>(resources(machine))) {}
-  void add(const std::vector<Flow>& flows) {
-    for (const Flow& flow : flows)
-      for (const int resource : flow.resources) {
-        double& here = bytes[static_cast<std::size_t>(resource)];
-        if (here == 0) touched.push_back(resource);
-        here += flow.bytes;
-      }
-  }
-  [[nodiscard]] double busiest_s(const Machine& machine, int& which) const {
-    double most = 0;
-    for (const int resource : touched) {
-      const double time = bytes[static_cast<std::size_t>(resource)] / resource_bandwidth(machine, resource);
-      if (time > most) {
-        most = time;
-        which = resource;
-      }
-    }
-    return most;
-  }
-  void clear() {
-    for (const int resource : touched) bytes[static_cast<std::size_t>(resource)] = 0;
-    touched.clear();
-  }
-};
-
 double longest_latency(const std::vector<Flow>& flows) {
   double most = 0;
   for (const Flow& flow : flows) most = std::max(most, flow.latency_s);
@@ -125,18 +94,46 @@ FlowSet FlowSet::of(const PlacementProblem& problem, const Places& places) {
   return set;
 }
 
-Prediction predict_from_loads(const PlacementProblem& problem, const Places& places) {
-  const Machine& machine = *problem.machine;
+LoadPredictor::LoadPredictor(const Machine& machine)
+    : machine_{machine}, bytes_(static_cast<std::size_t>(resources(machine))) {}
+
+void LoadPredictor::add(const std::vector<Flow>& flows) {
+  for (const Flow& flow : flows)
+    for (const int resource : flow.resources) {
+      double& here = bytes_[static_cast<std::size_t>(resource)];
+      if (here == 0) touched_.push_back(resource);
+      here += flow.bytes;
+    }
+}
+
+void LoadPredictor::clear() {
+  for (const int resource : touched_) bytes_[static_cast<std::size_t>(resource)] = 0;
+  touched_.clear();
+}
+
+double LoadPredictor::busiest_s(int& which) const {
+  double most = 0;
+  for (const int resource : touched_) {
+    const double time = bytes_[static_cast<std::size_t>(resource)] / resource_bandwidth(machine_, resource);
+    if (time > most) {
+      most = time;
+      which = resource;
+    }
+  }
+  return most;
+}
+
+Prediction LoadPredictor::predict(const PlacementProblem& problem, const Places& places) {
   const FlowSet flows = FlowSet::of(problem, places);
-  Loads loads{machine};
   int which = -1;
-  loads.add(flows.store);
-  const double store_s = loads.busiest_s(machine, which) + longest_latency(flows.store);
-  loads.clear();
-  loads.add(flows.gather);
-  const double gather_s = loads.busiest_s(machine, which) + longest_latency(flows.gather);
-  loads.add(flows.store);
-  const double both_s = loads.busiest_s(machine, which);
+  clear();
+  add(flows.store);
+  const double store_s = busiest_s(which) + longest_latency(flows.store);
+  clear();
+  add(flows.gather);
+  const double gather_s = busiest_s(which) + longest_latency(flows.gather);
+  add(flows.store);
+  const double both_s = busiest_s(which);
   Prediction prediction = composed(problem, places, gather_s, store_s, both_s);
   prediction.bottleneck = which;
   return prediction;

@@ -40,7 +40,7 @@ double slowest_link_latency(const Machine& machine) {
 class Trial {
  public:
   Trial(const Machine& machine, const Demand& demand, const PlanLimits& limits)
-      : machine_{machine}, demand_{demand}, limits_{limits} {
+      : machine_{machine}, demand_{demand}, limits_{limits}, loads_{machine} {
     problem_.machine = &machine;
     problem_.job_nodes = demand.nodes->nodes();
     problem_.most_per_node = most_per_node;
@@ -78,7 +78,7 @@ class Trial {
       if (!election) continue;
       const Prediction prediction =
           servers_ ? predict_three_phases(problem_, election->places, *servers_, demand_.direction)
-                   : predict_from_loads(problem_, election->places);
+                   : loads_.predict(problem_, election->places);
       const double seconds =
           prediction.total_s + prediction.rounds * (servers_ ? storage_call_s(machine_) : round_s(machine_));
       if (seconds < best_.seconds * worth_it) best_ = {aggregators, buffer, seconds};
@@ -89,6 +89,7 @@ class Trial {
   const Demand& demand_;
   const PlanLimits& limits_;
   PlacementProblem problem_;
+  LoadPredictor loads_;
   const Bank* servers_ = nullptr;
   Choice best_;
 };
@@ -163,6 +164,7 @@ Placement MachineRule::place(const Demand& demand, const PlanLimits& limits) con
   }
   Placement placement = rule_of_thumb.place(demand, chosen);
   const bool is_direct = placement.mode == Mode::direct;
+  if (is_direct) placement.predicted_s = direct;
   placement.remote = three && !is_direct;
   placement.why = fmt::format(
       "{}: every rank for itself would take {}, {}{}; {}",

@@ -73,7 +73,7 @@ Json json_of(const Experiment& experiment) {
 
 Json json_of(const Origins& origins) {
   Json json;
-  const auto add = [&](const char* key, const Source& source) { json[key] = format_source(source); };
+  const auto add = [&](const char* key, const Provenance& source) { json[key] = format_source(source); };
   add("ranks_per_node", origins.ranks_per_node);
   add("topology", origins.topology);
   add("group", origins.group);

@@ -58,7 +58,7 @@ Result<std::optional<ThisMachine>> look_at_this_machine(const Look& look) {
 }
 
 std::string banks_here(const Machine& machine) {
-  const Result<NodeFacts> node = detect_node({});
+  Result<NodeFacts> node = detect_node({});
   std::string text = "\non this node\n";
   for (const Bank& described : machine.banks) {
     Bank bank = described;
@@ -68,7 +68,7 @@ std::string banks_here(const Machine& machine) {
       say("memory of servers, which steps in three phases go through");
       continue;
     }
-    const auto made = make_bank(bank, node ? node->numa : std::vector<NumaFacts>{});
+    auto made = make_bank(bank, node ? node->numa : std::vector<NumaFacts>{});
     if (!made) say(made.status().message());
     else if ((*made)->attributes().emulated) say(fmt::format("emulated in ordinary memory: {}", (*made)->attributes().reason));
     else say(bank.path.empty() ? "real memory" : fmt::format("files in '{}'", bank.path));

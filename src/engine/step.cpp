@@ -292,8 +292,7 @@ bool Step::Impl::test() {
   return state_ == State::over;
 }
 
-template <class Done>
-void Step::Impl::work_until(Done&& done) {
+void Step::Impl::work_until(const std::function<bool()>& done) {
   const auto keep = shared_from_this();
   auto& queue = context_.under_way;
   Team& team = pass_.team;

@@ -71,8 +71,8 @@ std::optional<Finding> check_experiment(const Machine& machine) {
 
 /// An origin of what is not there is a mistake.
 std::optional<Finding> check_origins(const Machine& machine) {
-  const auto idle = [](std::string_view key, const Source& source, bool there) -> std::optional<Finding> {
-    if (there || source == Source{}) return {};
+  const auto idle = [](std::string_view key, const Provenance& source, bool there) -> std::optional<Finding> {
+    if (there || source == Provenance{}) return {};
     return Finding{fmt::format("origin.{}", key), fmt::format("an origin of '{}', of which nothing is said", key),
                    "describe it, or leave its origin out"};
   };

@@ -50,7 +50,7 @@ class DescriptionTable {
     return {parsed.value, parsed.origin.value_or(Origin::configured), parsed.note};
   }
   /// Where other numbers come from; `configured` where nothing is said.
-  Source source(std::string_view key);
+  Provenance source(std::string_view key);
   /// An amount without origin.
   double bytes(std::string_view key, Need need) { return amount(key, Unit::bytes, need).value; }
   std::vector<double> byte_list(std::string_view key);

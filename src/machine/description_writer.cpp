@@ -110,8 +110,8 @@ void write_experiment(Lines& lines, const Experiment& experiment) {
 void write_origins(Lines& lines, const Origins& origins) {
   if (origins == Origins{}) return;
   lines.header("[origin]");
-  const auto line = [&](std::string_view key, const Source& source) {
-    if (source != Source{}) lines.text(key, format_source(source));
+  const auto line = [&](std::string_view key, const Provenance& source) {
+    if (source != Provenance{}) lines.text(key, format_source(source));
   };
   line("ranks_per_node", origins.ranks_per_node);
   line("topology", origins.topology);

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "core/errors.hpp"
@@ -164,21 +165,48 @@ void respect_memory_limit(std::vector<NumaFacts>& numa) {
     memory.capacity = {memory.capacity.value * limit / total, Origin::system, "share of the control group's limit"};
 }
 
-}  // namespace
+struct Seen {
+  NodeFacts facts;  // of the hardware alone
+  bool is_this_system = false;
+};
 
-Result<NodeFacts> detect_node(const DetectOptions& options) {
+Result<Seen> look_at_hardware(const DetectOptions& options) {
   auto hardware = look(options);
   if (!hardware) return hardware.status();
   const hwloc_topology_t topology = hardware->get();
-  NodeFacts facts;
+  Seen seen;
+  seen.facts.cores = std::max(1, hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE));
+  seen.facts.numa = numa_of(topology);
+  seen.facts.caches = caches_of(topology);
+  find_devices(topology, seen.facts);
+  seen.facts.shape = shape_of(topology, seen.facts);
+  seen.is_this_system = hwloc_topology_is_thissystem(topology) != 0;
+  return seen;
+}
+
+/// What this machine has does not change while a program runs, and looking takes milliseconds.
+Result<Seen> hardware_of(const DetectOptions& options) {
+  if (!options.hardware.empty()) return look_at_hardware(options);
+  static std::mutex guard;
+  static std::optional<Seen> known;
+  const std::scoped_lock lock{guard};
+  if (!known) {
+    Result<Seen> seen = look_at_hardware(options);
+    if (!seen) return seen;
+    known = std::move(*seen);
+  }
+  return *known;
+}
+
+}  // namespace
+
+Result<NodeFacts> detect_node(const DetectOptions& options) {
+  auto hardware = hardware_of(options);
+  if (!hardware) return hardware.status();
+  NodeFacts facts = std::move(hardware->facts);
   facts.host = options.host.empty() ? host_name() : options.host;
   facts.system = kernel_identity();
-  facts.cores = std::max(1, hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE));
-  facts.numa = numa_of(topology);
-  facts.caches = caches_of(topology);
-  find_devices(topology, facts);
-  facts.shape = shape_of(topology, facts);
-  if (hwloc_topology_is_thissystem(topology)) respect_memory_limit(facts.numa);
+  if (hardware->is_this_system) respect_memory_limit(facts.numa);
   facts.storage = file_system_of(options.storage_path);
   for (const std::string& path : options.node_directories) {
     auto bank = bank_in_directory(on_node(path, options.node));

@@ -100,12 +100,12 @@ std::string format_figure(double value, Unit unit, Origin origin, std::string_vi
   return fmt::format("{} ({})", format_figure(value, unit), format_source({origin, std::string{note}}));
 }
 
-std::string format_source(const Source& source) {
+std::string format_source(const Provenance& source) {
   return fmt::format("{}{}{}", name(source.origin), source.note.empty() ? "" : ": ", source.note);
 }
 
-std::optional<Source> parse_source(std::string_view text, std::string& why) {
-  Source source;
+std::optional<Provenance> parse_source(std::string_view text, std::string& why) {
+  Provenance source;
   if (const auto colon = text.find(':'); colon != std::string_view::npos) {
     source.note = trimmed(text.substr(colon + 1));
     text = text.substr(0, colon);
@@ -123,7 +123,7 @@ std::optional<ParsedFigure> parse_figure(std::string_view text, Unit unit, std::
   text = trimmed(text);
   if (const std::size_t open = text.find('('); open != std::string_view::npos) {
     if (!text.ends_with(')')) return why = fmt::format("'{}' has an opening ( and no closing one", text), std::nullopt;
-    std::optional<Source> source = parse_source(text.substr(open + 1, text.size() - open - 2), why);
+    std::optional<Provenance> source = parse_source(text.substr(open + 1, text.size() - open - 2), why);
     if (!source) return {};
     figure.origin = source->origin;
     figure.note = std::move(source->note);

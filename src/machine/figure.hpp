@@ -14,11 +14,11 @@ std::string_view name(Origin origin) noexcept;
 std::optional<Origin> parse_origin(std::string_view text) noexcept;
 
 /// Where numbers that have no unit come from: counts, lengths, lists of hops.
-struct Source {
+struct Provenance {
   Origin origin = Origin::configured;
   std::string note;  ///< as in `Figure`
 
-  bool operator==(const Source&) const = default;
+  bool operator==(const Provenance&) const = default;
 };
 
 enum class Unit : unsigned char { bytes, seconds, bytes_per_second };
@@ -51,8 +51,8 @@ std::string format_figure(const Figure<unit>& figure) {
 }
 
 /// "document: TAPIOCA 2016", "assumed"
-std::string format_source(const Source& source);
-std::optional<Source> parse_source(std::string_view text, std::string& why);
+std::string format_source(const Provenance& source);
+std::optional<Provenance> parse_source(std::string_view text, std::string& why);
 
 struct ParsedFigure {
   double value = 0;

@@ -79,12 +79,12 @@ struct Experiment {
 
 /// Where a machine's counts come from, which are no figures with a unit.
 struct Origins {
-  Source ranks_per_node;
-  Source topology;  ///< its lengths, switches or hops
-  Source group;
-  Source bridges;
-  Source hops;      ///< to the storage
-  Source experiment;
+  Provenance ranks_per_node;
+  Provenance topology;  ///< its lengths, switches or hops
+  Provenance group;
+  Provenance bridges;
+  Provenance hops;      ///< to the storage
+  Provenance experiment;
 
   bool operator==(const Origins&) const = default;
 };

@@ -116,7 +116,7 @@ std::string bytes_text(const std::vector<double>& bytes) {
   return fmt::format("{}", fmt::join(amounts, ", "));
 }
 
-std::string experiment_text(const Experiment& experiment, const Source& source) {
+std::string experiment_text(const Experiment& experiment, const Provenance& source) {
   Block block{"experiment"};
   if (experiment.bytes.empty())
     block.line(fmt::format("ranks move 0 to {} at random", format_figure(experiment.most_bytes, Unit::bytes)));

@@ -287,9 +287,12 @@ std::vector<Candidate> candidates_of_first(const PlacementProblem& problem, cons
   const std::size_t stride = (nodes.size() + most - 1) / most;
   for (std::size_t k = 0; k < nodes.size(); k += stride) {
     if (nodes[k] == places.front().node) continue;
+    Candidate& candidate = found.emplace_back();
+    candidate.place.node = nodes[k];
     const std::optional<Places> other = search.moved(places, 0, nodes[k]);
-    if (other) found.push_back({0, other->front(), predicted(*other), {}});
-    else found.push_back({0, {nodes[k], 0}, predicted(places), "aggregates other domains already"});
+    if (other) candidate.place = other->front();
+    else candidate.unfit = "aggregates other domains already";
+    candidate.cost_s = predicted(other ? *other : places);
   }
   return found;
 }

@@ -31,6 +31,21 @@ std::string explain_candidates(const PlacementProblem& problem, const Election& 
   return text;
 }
 
+using Sums = std::map<std::string, double, std::less<>>;
+
+std::vector<std::pair<std::string, double>> most_first(const Sums& sums) {
+  std::vector<std::pair<std::string, double>> sorted{sums.begin(), sums.end()};
+  std::ranges::stable_sort(sorted, std::greater{}, [](const auto& each) { return each.second; });
+  return sorted;
+}
+
+std::string links_text(const std::vector<std::pair<std::string, double>>& classes) {
+  std::string text = "bytes by class of link:";
+  for (const auto& [link, bytes] : classes) text += fmt::format(" {} {},", link, bytes_text(bytes));
+  text.back() = '\n';
+  return text;
+}
+
 std::string rivals_text(const std::vector<Rival>& rivals) {
   if (rivals.empty()) return {};
   std::string text = "placements that were compared:";
@@ -44,15 +59,27 @@ std::string rivals_text(const std::vector<Rival>& rivals) {
 
 std::vector<std::pair<std::string, double>> bytes_by_link_class(const PlacementProblem& problem, const Places& places) {
   const Machine& machine = *problem.machine;
-  std::map<std::string, double, std::less<>> sums;
+  Sums sums;
   const FlowSet flows = FlowSet::of(problem, places);
   for (const auto* set : {&flows.gather, &flows.store})
     for (const Flow& flow : *set)
       for (const int resource : flow.resources)
         if (resource < machine.links()) sums[std::string{machine.link_class(resource)}] += flow.bytes;
-  std::vector<std::pair<std::string, double>> sorted{sums.begin(), sums.end()};
-  std::ranges::stable_sort(sorted, std::greater{}, [](const auto& each) { return each.second; });
-  return sorted;
+  return most_first(sums);
+}
+
+std::string explain_direct(const Machine& machine, const Demand& demand, double predicted_s) {
+  const int nodes = demand.nodes->nodes();
+  Sums sums;
+  std::vector<int> path;
+  for (int node = 0; node < nodes; ++node) {
+    path.clear();
+    machine.route_to_storage(node, path);
+    for (const int link : path)
+      sums[std::string{machine.link_class(link)}] += static_cast<double>(demand.bytes) / nodes;
+  }
+  return links_text(most_first(sums)) +
+         fmt::format("predicted: {}, every rank for itself\n", format_seconds(predicted_s)) + explain_figures(machine);
 }
 
 Decision Decision::of(Strategy strategy) {
@@ -99,10 +126,7 @@ std::string explain_election(const PlacementProblem& problem, const Decision& de
                         bytes_text(problem.traffic[d].bytes), problem.traffic[d].producers.size(),
                         problem.traffic[d].producers.size() == 1 ? "" : "s");
   if (count > most_shown) text += fmt::format("  and {} more\n", count - most_shown);
-  text += "bytes by class of link:";
-  for (const auto& [link, bytes] : bytes_by_link_class(problem, election.places))
-    text += fmt::format(" {} {},", link, bytes_text(bytes));
-  text.back() = '\n';
+  text += links_text(bytes_by_link_class(problem, election.places));
   text += fmt::format("predicted: {} in {} round{} (gathering {}, storing {}, both at once {}", 
                       format_seconds(prediction.total_s), prediction.rounds, prediction.rounds == 1 ? "" : "s",
                       format_seconds(prediction.gather_s), format_seconds(prediction.store_s),

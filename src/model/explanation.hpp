@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/election.hpp"
+#include "model/placement.hpp"
 
 namespace weir {
 
@@ -29,6 +30,9 @@ inline std::string explain_election(const PlacementProblem& problem, Strategy st
                                     const Prediction& prediction) {
   return explain_election(problem, Decision::of(strategy), election, prediction);
 }
+
+/// What the links carry and how long it takes when every rank moves its own pieces.
+std::string explain_direct(const Machine& machine, const Demand& demand, double predicted_s);
 
 /// The figures that a prediction stands on, with their origins, in a line.
 std::string explain_figures(const Machine& machine);

@@ -15,18 +15,6 @@ Flow make_flow(const Machine& machine, std::vector<int> path, double bytes) {
   return {std::move(path), bytes, latency};
 }
 
-/// Totals when gathering of the first buffer and storing of the last cannot overlap with anything.
-Prediction composed(const PlacementProblem& problem, const Places& places, double gather, double store, double both) {
-  Prediction prediction{gather, store, both, 0, 1, -1};
-  double most = 0;
-  for (std::size_t d = 0; d < places.size(); ++d) most = std::max(most, problem.traffic[d].bytes);
-  if (problem.buffer_bytes > 0) prediction.rounds = std::max(1, static_cast<int>(std::ceil(most / problem.buffer_bytes)));
-  prediction.total_s = problem.buffers < 2 ? gather + store
-                                           : std::max(both, std::max(gather, store)) +
-                                                 std::min(gather, store) / prediction.rounds;
-  return prediction;
-}
-
 double longest_latency(const std::vector<Flow>& flows) {
   double most = 0;
   for (const Flow& flow : flows) most = std::max(most, flow.latency_s);
@@ -40,6 +28,16 @@ std::vector<const Flow*> pointers(const std::vector<Flow>& flows) {
 }
 
 }  // namespace
+
+Prediction with_buffers(Prediction prediction, const PlacementProblem& problem) {
+  double most = 0;
+  for (const DomainTraffic& domain : problem.traffic) most = std::max(most, domain.bytes);
+  if (problem.buffer_bytes > 0) prediction.rounds = std::max(1, static_cast<int>(std::ceil(most / problem.buffer_bytes)));
+  const auto [shorter, longer] = std::minmax(prediction.gather_s, prediction.store_s);
+  prediction.total_s =
+      problem.buffers < 2 ? shorter + longer : std::max(prediction.both_s, longer) + shorter / prediction.rounds;
+  return prediction;
+}
 
 int resources(const Machine& machine) noexcept {
   return machine.links() + machine.nodes() * static_cast<int>(machine.banks.size());
@@ -134,9 +132,7 @@ Prediction LoadPredictor::predict(const PlacementProblem& problem, const Places&
   const double gather_s = busiest_s(which) + longest_latency(flows.gather);
   add(flows.store);
   const double both_s = busiest_s(which);
-  Prediction prediction = composed(problem, places, gather_s, store_s, both_s);
-  prediction.bottleneck = which;
-  return prediction;
+  return with_buffers({gather_s, store_s, both_s, 0, 1, which}, problem);
 }
 
 Prediction predict_by_sharing(const PlacementProblem& problem, const Places& places) {
@@ -145,9 +141,8 @@ Prediction predict_by_sharing(const PlacementProblem& problem, const Places& pla
   std::vector<const Flow*> all = pointers(flows.gather);
   const double gather_s = shared_finish_s(machine, all), store_s = shared_finish_s(machine, pointers(flows.store));
   for (const Flow& flow : flows.store) all.push_back(&flow);
-  Prediction prediction = composed(problem, places, gather_s, store_s, shared_finish_s(machine, all));
-  prediction.bottleneck = predict_from_loads(problem, places).bottleneck;
-  return prediction;
+  const int bottleneck = predict_from_loads(problem, places).bottleneck;
+  return with_buffers({gather_s, store_s, shared_finish_s(machine, all), 0, 1, bottleneck}, problem);
 }
 
 }  // namespace weir

@@ -46,8 +46,9 @@ void set_conditions(PlacementProblem& problem, const Layout& layout, const Machi
   problem.stays = rules.stays;
 }
 
-/// Ranks of the elected nodes, each at most once, spread over their node.
-void seat(Layout& layout, const Places& places, const NodeMap& nodes) {
+}  // namespace
+
+void seat_aggregators(Layout& layout, const Places& places, const NodeMap& nodes) {
   std::vector<std::size_t> wanted(nodes.ranks_on.size()), seated(nodes.ranks_on.size());
   for (const Place& place : places) ++wanted[static_cast<std::size_t>(place.node)];
   for (std::size_t d = 0; d < places.size(); ++d) {
@@ -58,8 +59,6 @@ void seat(Layout& layout, const Places& places, const NodeMap& nodes) {
   layout.placement.aggregators.clear();
   for (const Domain& domain : layout.domains) layout.placement.aggregators.push_back(domain.aggregator);
 }
-
-}  // namespace
 
 Traffic traffic_of(const Layout& layout, std::span<const Footprint> footprints, const NodeMap& nodes) {
   Traffic traffic(layout.domains.size());
@@ -149,7 +148,7 @@ Status elect_aggregators(Layout& layout, std::span<const Footprint> footprints, 
     }
     if (layout.placement.remote) prediction = through;
   }
-  seat(layout, election->places, nodes);
+  seat_aggregators(layout, election->places, nodes);
   note_banks(layout, election->places);
   layout.placement.predicted_s = prediction.total_s;
   layout.placement.details = explain_election(problem, rules.strategy, *election, prediction);

@@ -22,6 +22,9 @@ struct ElectionRules {
 /// What each node gives to each domain of a layout, as far as footprints tell.
 Traffic traffic_of(const Layout& layout, std::span<const Footprint> footprints, const NodeMap& nodes);
 
+/// Gives domains to ranks of the elected nodes, each at most once, spread over their node.
+void seat_aggregators(Layout& layout, const Places& places, const NodeMap& nodes);
+
 /// Chooses the banks of aggregators that stay where they are, such as those of sub-files, for this reason.
 Status keep_aggregators(Layout& layout, std::span<const Footprint> footprints, const NodeMap& nodes,
                         const Machine& machine, const ElectionRules& rules, const std::string& reason);

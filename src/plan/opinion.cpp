@@ -36,7 +36,7 @@ Opinion opinion_on(const Layout& layout, const NodeMap& nodes, const Machine& ma
   const Demand demand = demand_of(layout, nodes);
   const double direct = direct_s(machine, demand);
   if (layout.domains.empty())
-    return {fmt::format("predicted: every rank for itself {}\n", format_seconds(direct)) + explain_figures(machine), direct};
+    return {explain_direct(machine, demand, direct), direct};
   PlacementProblem problem;
   problem.machine = &machine;
   problem.buffers = static_cast<int>(layout.placement.buffers);

@@ -51,6 +51,8 @@ says compared.json '"comparison"'
 runs 0 "$weir" plan --machine theta --nodes 64 --ranks-per-node 4 --workload hacc --parameter particles=1000
 says out "writes 9.28 MiB in"
 says out "model weir on theta"
+first=$(sed -n 's/^  domain 0  *node \([0-9]*\) .*/\1/p' out)
+grep -qE "^  rank [0-9]+ \(node $first\): bytes 0 to" out || fail "the plan and the election name different nodes" out
 for word in "candidates for domain 0:" "  chosen" "placements that were compared: " "by these figures: storage writes"; do
   says out "$word"
 done
@@ -78,7 +80,7 @@ says out "in three phases through bank 'far'"
 runs 0 "$weir" plan --machine "$far 5GBps 3us" --workload hacc --parameter particles=25000 --json -
 says out '"mode": "three phases"'
 runs 0 "$weir" plan --machine "$far 1MBps 3us" --workload hacc --parameter particles=25000 --json -
-says out '"mode": "aggregate"'
+says out '"mode": "direct"'
 runs 0 "$weir" plan --machine "$far 1MBps 3us" --workload hacc --parameter particles=25000 --bank far
 says out "memory.tier asks for it"
 

@@ -100,7 +100,10 @@ TEST_F(DetectMachine, is_done_for_jobs_on_several_nodes_unless_settings_say_othe
   Context several{MPI_COMM_WORLD, {{"machine.ranks_per_node", "1"}, {"machine.calibration", calibrations}}};
   Context none{MPI_COMM_WORLD, {{"machine.ranks_per_node", "1"}, {"machine.description", "none"}}};
   EXPECT_EQ(none.impl()->machine, nullptr);
-  if (ranks() == 1) return EXPECT_EQ(several.impl()->machine, nullptr), void();
+  if (ranks() == 1) {
+    EXPECT_EQ(several.impl()->machine, nullptr);
+    return;
+  }
   ASSERT_NE(several.impl()->machine, nullptr);
   EXPECT_EQ(several.impl()->machine->nodes(), ranks());
   EXPECT_FALSE(several.impl()->trusts_figures);

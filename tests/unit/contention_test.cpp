@@ -157,7 +157,7 @@ TEST(Election, aggregators_of_one_node_fit_together_into_its_banks) {
     problem.most_per_node = pick(random, 1, 4);
     for (const Strategy strategy : strategies)
       for (const Effort effort : {Effort::quick, Effort::thorough}) {
-        const auto election = elect(problem, strategy, effort);
+        auto election = elect(problem, strategy, effort);
         if (!election) {
           EXPECT_EQ(election.status().code(), Code::no_memory);
           ++refused;

@@ -124,7 +124,7 @@ TEST(StoredMachine, figures_are_from_a_document_or_assumed_and_documents_are_nam
     expect_origin(machine.io.latency);
     expect_origin(machine.storage.read);
     expect_origin(machine.storage.write);
-    const auto expect_source = [](const Source& source, bool there) {
+    const auto expect_source = [](const Provenance& source, bool there) {
       if (!there) return;
       EXPECT_TRUE(source.origin == Origin::assumed || (source.origin == Origin::document && !source.note.empty()))
           << format_source(source);

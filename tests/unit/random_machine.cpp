@@ -28,7 +28,7 @@ class Dice {
     const double value = sometimes() ? from(1, 999) * std::pow(10.0, from(-9, 12)) : from(1, 1 << 30) / 3.0;
     return {value, static_cast<Origin>(from(0, 4)), sometimes() ? "a note: with (brackets)" : ""};
   }
-  Source source() {
+  Provenance source() {
     if (sometimes()) return {};
     return {static_cast<Origin>(from(0, 4)), sometimes() ? "a title: with a colon" : ""};
   }

@@ -114,25 +114,15 @@ TEST(Contention, is_at_least_as_good_as_every_other_strategy_on_a_hundred_machin
     const Machine machine = random_machine(random, 8);
     const PlacementProblem problem = random_problem(random, machine, 6);
     const double ours = reference_total_s(problem, elect(problem, Strategy::contention, Effort::thorough)->places);
-    for (const Strategy other : strategies)
-      EXPECT_LE(ours, reference_total_s(problem, elect(problem, other)->places) * (1 + 1e-6))
-          << name(other) << " on " << machine.topology->kind() << " of " << machine.nodes();
-  }
-}
-
-// What a job plans with: nothing is thinned out where there are few flows.
-TEST(Contention, in_a_hurry_is_also_at_least_as_good_as_every_other_strategy_where_there_are_few_flows) {
-  for (std::uint64_t seed = 1; seed <= cases(100); ++seed) {
-    SCOPED_TRACE(fmt::format("seed {}", seed));
-    Random random{seed};
-    const Machine machine = random_machine(random, 8);
-    const PlacementProblem problem = random_problem(random, machine, 6);
     std::size_t flows = problem.traffic.size();
     for (const DomainTraffic& domain : problem.traffic) flows += domain.producers.size();
-    if (flows > 128) continue;
-    const double ours = reference_total_s(problem, elect(problem, Strategy::contention)->places);
-    for (const Strategy other : strategies)
-      EXPECT_LE(ours, reference_total_s(problem, elect(problem, other)->places) * (1 + 1e-6)) << name(other);
+    // What a job plans with, in milliseconds: as good where it need not leave anything out.
+    const double in_a_hurry = flows > 128 ? ours : reference_total_s(problem, elect(problem, Strategy::contention)->places);
+    for (const Strategy other : strategies) {
+      const double others = reference_total_s(problem, elect(problem, other)->places) * (1 + 1e-6);
+      EXPECT_LE(ours, others) << name(other) << " on " << machine.topology->kind() << " of " << machine.nodes();
+      EXPECT_LE(in_a_hurry, others) << name(other) << " on " << machine.topology->kind() << " of " << machine.nodes();
+    }
   }
 }
 
@@ -149,7 +139,7 @@ Machine with_banks(Machine machine, Random& random) {
 
 TEST(Election, aggregators_of_one_node_fit_together_into_its_banks) {
   int several = 0, refused = 0;
-  for (std::uint64_t seed = 1; seed <= cases(100); ++seed) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random{seed};
     const Machine machine = with_banks(random_machine(random, 4), random);
@@ -157,6 +147,7 @@ TEST(Election, aggregators_of_one_node_fit_together_into_its_banks) {
     problem.most_per_node = pick(random, 1, 4);
     for (const Strategy strategy : strategies)
       for (const Effort effort : {Effort::quick, Effort::thorough}) {
+        if (effort == Effort::thorough && seed % 6 != 0) continue;
         auto election = elect(problem, strategy, effort);
         if (!election) {
           EXPECT_EQ(election.status().code(), Code::no_memory);

@@ -18,6 +18,7 @@ namespace {
 struct DrainOptions {
   std::vector<std::string> files;
   std::string node_directory;
+  std::string rate;
   bool keep = false;
 };
 
@@ -38,6 +39,7 @@ Status drain_all(const DrainOptions& options) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   Settings settings{{"storage.tier", "node"}};
   if (!options.node_directory.empty()) settings["memory.node_directory"] = options.node_directory;
+  if (!options.rate.empty()) settings["drain.rate"] = options.rate;
   if (options.keep) settings["drain.keep"] = "yes";
   Result<Context> weir = Context::make(MPI_COMM_WORLD, settings);
   if (!weir) {
@@ -75,6 +77,7 @@ void add_drain(CLI::App& program) {
       ->type_name("FILE");
   command->add_option("--node-dir", options.node_directory,
                       "where the nodes keep files (memory.node_directory of the settings when not given)");
+  command->add_option("--rate", options.rate, "that each node copies in a second at most, such as 200MiB");
   command->add_flag("--keep", options.keep, "leave them on the nodes too, to be read there");
   command->footer(
       R"(It runs on the nodes that wrote the files, a rank or more on each, beside the program if that still runs:

@@ -66,7 +66,7 @@ Status show(const MachineOptions& options) {
   if (options.list) return list(options.json);
   if (!options.words.empty()) {
     Result<Machine> machine = find_machine(fmt::format("{}", fmt::join(options.words, " ")));
-    return machine ? show(*machine, options) : machine.status();
+    return machine ? show(*machine, options, machine->banks.empty() ? "" : banks_here(*machine)) : machine.status();
   }
   Result<std::optional<ThisMachine>> here = look_at_this_machine(options.look);
   if (!here) return here.status();

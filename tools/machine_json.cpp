@@ -60,12 +60,27 @@ Json json_of(const Bank& bank) {
 }
 
 Json json_of(const Experiment& experiment) {
+  Json published = Json::object();
+  for (const auto& [model, bandwidth] : experiment.published) published[model] = json_of(bandwidth);
   return {{"bytes", experiment.bytes},
           {"most_bytes", experiment.most_bytes},
           {"ranks_per_node", experiment.ranks_per_node},
           {"aggregators", experiment.aggregators},
           {"buffers", experiment.buffers},
-          {"buffer_bytes", experiment.buffer_bytes}};
+          {"buffer_bytes", experiment.buffer_bytes},
+          {"published", published}};
+}
+
+Json json_of(const Origins& origins) {
+  Json json;
+  const auto add = [&](const char* key, const Provenance& source) { json[key] = format_source(source); };
+  add("ranks_per_node", origins.ranks_per_node);
+  add("topology", origins.topology);
+  add("group", origins.group);
+  add("bridges", origins.bridges);
+  add("hops", origins.hops);
+  add("experiment", origins.experiment);
+  return json;
 }
 
 }  // namespace
@@ -81,6 +96,7 @@ nlohmann::ordered_json machine_json(const Machine& machine) {
   json["banks"] = Json::array();
   for (const Bank& bank : machine.banks) json["banks"].push_back(json_of(bank));
   if (machine.experiment) json["experiment"] = json_of(*machine.experiment);
+  json["origins"] = json_of(machine.origins);
   return json;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <random>
 
 #include "bench_common.hpp"
@@ -45,8 +46,11 @@ struct Case {
   int ranks_per_node = 1;
   Direction direction = Direction::write;
   const Bank* servers = nullptr;  ///< that the step goes through, in three phases
+  double direct_s = 0;            ///< predicted, where every rank moves its own pieces
+  bool is_experiment = false;     ///< the one that the machine is known for
   std::string about;
-  std::string plan;  ///< the layout in words, for a workload
+  NodeMap nodes;
+  Layout layout;  ///< for a workload
 };
 
 double bytes_of(const std::string& text, const std::string& option) {
@@ -96,6 +100,7 @@ void use_experiment(Case& made, const PlanOptions& options) {
       traffic_in_order(bytes, std::min(nodes * made.ranks_per_node,
                                        options.aggregators > 0 ? options.aggregators : experiment.aggregators));
   made.about = "its experiment";
+  made.is_experiment = true;
 }
 
 /// A workload of the benchmark, laid out as the library would.
@@ -105,7 +110,8 @@ void use_workload(Case& made, const PlanOptions& options) {
   const int ranks = nodes * made.ranks_per_node;
   const bench::Workload workload =
       bench::make_workload(options.workload, pairs_of(options.parameters, "--parameter"), ranks).value();
-  const NodeMap map = NodeMap::blocks(ranks, made.ranks_per_node);
+  made.nodes = NodeMap::blocks(ranks, made.ranks_per_node);
+  const NodeMap& map = made.nodes;
   PlanRequest request;
   request.direction = options.operation == "read" ? Direction::read : Direction::write;
   request.nodes = &map;
@@ -128,9 +134,9 @@ void use_workload(Case& made, const PlanOptions& options) {
   for (int rank = 0; rank < ranks; ++rank)
     footprints.push_back(Footprint::of(RankDeclaration::of(bench::declaration(workload.part(rank))).value(),
                                        footprint_limit(ranks)));
-  Layout layout = plan_layout(footprints, {}, request).value();
-  layout.placement.details.clear();  // told for the model's own election below
-  made.plan = explain_plan(layout, map);
+  Layout& layout = made.layout = plan_layout(footprints, {}, request).value();
+  if (!layout.domains.empty()) layout.placement.details.clear();  // told for the model's own election below
+  made.direct_s = layout.placement.predicted_s;
   made.direction = request.direction;
   if (layout.placement.remote && !unfit_for_three_phases(*servers, nodes, static_cast<double>(layout.bytes)))
     made.servers = servers;
@@ -153,6 +159,13 @@ std::unique_ptr<Case> make_case(const PlanOptions& options) {
   options.workload.empty() ? use_experiment(*made, options) : use_workload(*made, options);
   set_conditions(made->problem, options);
   return made;
+}
+
+/// The plan in words, with the aggregators where they were elected.
+std::string plan_words(Case& made, const Places& places) {
+  if (made.is_experiment) return {};
+  if (!places.empty()) seat_aggregators(made.layout, places, made.nodes);
+  return explain_plan(made.layout, made.nodes);
 }
 
 /// Simulated sharing is exact, and takes long where there are very many flows.
@@ -186,13 +199,29 @@ double total_bytes(const PlacementProblem& problem) {
   return sum;
 }
 
+/// What was published for a model, over what was for greedy; nothing where the experiment is another one.
+std::optional<double> published_over_greedy(const Case& made, Strategy strategy) {
+  if (!made.is_experiment || !made.machine.experiment) return {};
+  const auto& all = made.machine.experiment->published;
+  const auto of = [&](Strategy s) {
+    const auto found = all.find(name(s));
+    return found == all.end() ? 0 : found->second.value;
+  };
+  if (of(strategy) <= 0 || of(Strategy::greedy) <= 0) return {};
+  return of(strategy) / of(Strategy::greedy);
+}
+
 std::string comparison(const Case& made, const std::vector<Outcome>& outcomes) {
   std::vector<std::vector<std::string>> lines{{"model", "gathering", "storing", "total", "bandwidth", "over greedy"}};
+  const bool published = published_over_greedy(made, Strategy::greedy).has_value();
+  if (published) lines.front().emplace_back("published");
   for (const Outcome& outcome : outcomes) {
     const Prediction& p = outcome.prediction;
     lines.push_back({std::string{name(outcome.strategy)}, format_seconds(p.gather_s), format_seconds(p.store_s),
                      format_seconds(p.total_s), fmt::format("{:.0f} MB/s", total_bytes(made.problem) / p.total_s / 1e6),
                      fmt::format("{:.2f}", outcomes.front().prediction.total_s / p.total_s)});
+    if (const auto ratio = published_over_greedy(made, outcome.strategy)) lines.back().push_back(fmt::format("{:.2f}", *ratio));
+    else if (published) lines.back().emplace_back("");
   }
   return fmt::format("{} for {}, {} by fair sharing of every link:\n{}", made.machine.name, made.about,
                      simulates(made.problem) ? "predicted" : "predicted from loads, not", bench::aligned(lines));
@@ -239,22 +268,28 @@ nlohmann::ordered_json json_of(const Case& made, const std::vector<Outcome>& out
   json["prediction"] = prediction_json(main.prediction);
   if (outcomes.size() > 1)
     for (const Outcome& outcome : outcomes)
+    {
       json["comparison"].push_back({{"model", name(outcome.strategy)}, {"prediction", prediction_json(outcome.prediction)}});
+      if (const auto ratio = published_over_greedy(made, outcome.strategy))
+        json["comparison"].back()["published_over_greedy"] = *ratio;
+    }
   return json;
 }
 
 void run_plan(const PlanOptions& options) {
   const std::unique_ptr<Case> made = make_case(options);
   if (made->problem.traffic.empty())  // every rank for itself: there is nobody to elect
-    return print_results(options.json, made->plan,
-                         {{"machine", made->machine.name}, {"workload", made->about}, {"mode", "direct"}});
+    return print_results(options.json, plan_words(*made, {}),
+                         {{"machine", made->machine.name}, {"workload", made->about}, {"mode", "direct"},
+                          {"prediction", {{"total_s", made->direct_s}}}});
   const Strategy chosen = parse_strategy(options.model).value();
   std::vector<Outcome> outcomes;
   if (options.compare)
     for (const Strategy strategy : strategies)
       if (strategy != chosen) outcomes.push_back(carry_out(*made, strategy, options.seed));
   outcomes.push_back(carry_out(*made, chosen, options.seed));
-  std::string text = made->plan + explain_election(made->problem, chosen, outcomes.back().election, outcomes.back().prediction);
+  std::string text = plan_words(*made, outcomes.back().election.places) +
+                     explain_election(made->problem, chosen, outcomes.back().election, outcomes.back().prediction);
   if (options.compare) text += "\n" + comparison(*made, outcomes);
   print_results(options.json, text, json_of(*made, outcomes));
 }

@@ -5,6 +5,8 @@
 #include "bench_common.hpp"
 #include "engine/calibrate.hpp"
 #include "engine/detect_machine.hpp"
+#include "machine/local_device.hpp"
+#include "memory/make_bank.hpp"
 #include "mpi_session.hpp"
 
 namespace weir::tools {
@@ -53,6 +55,25 @@ Result<std::optional<ThisMachine>> look_at_this_machine(const Look& look) {
   apply(here.machine, here.calibration);
   if (team.rank() != 0) return std::optional<ThisMachine>{};
   return std::optional{std::move(here)};
+}
+
+std::string banks_here(const Machine& machine) {
+  Result<NodeFacts> node = detect_node({});
+  std::string text = "\non this node\n";
+  for (const Bank& described : machine.banks) {
+    Bank bank = described;
+    bank.path = on_node(bank.path, 0);
+    const auto say = [&](std::string_view what) { text += fmt::format("  {:<12} {}\n", bank.name, what); };
+    if (bank.is_remote()) {
+      say("memory of servers, which steps in three phases go through");
+      continue;
+    }
+    auto made = make_bank(bank, node ? node->numa : std::vector<NumaFacts>{});
+    if (!made) say(made.status().message());
+    else if ((*made)->attributes().emulated) say(fmt::format("emulated in ordinary memory: {}", (*made)->attributes().reason));
+    else say(bank.path.empty() ? "real memory" : fmt::format("files in '{}'", bank.path));
+  }
+  return text;
 }
 
 std::string hardware_text(const ThisMachine& here) {

@@ -27,6 +27,9 @@ struct ThisMachine {
 /// Collective over all processes that mpirun started; nothing on those that shall be silent.
 Result<std::optional<ThisMachine>> look_at_this_machine(const Look& look);
 
+/// What this node makes of the banks of a machine: real, emulated, or not to be had, a line each.
+std::string banks_here(const Machine& machine);
+
 /// Processors, caches, devices and measurements in words.
 std::string hardware_text(const ThisMachine& here);
 

@@ -37,14 +37,15 @@ const std::vector<SettingInfo> all_settings{
     {"plan.files", text, "shared",
      "a created file is one for all, or a set of sub-files, one for each rank, node or N nodes, and an index",
      "shared|rank|node|nodes:N", 0, any, is_files},
-    {"plan.model", choice, "weir", "what elects the aggregators where the machine is described",
+    {"plan.model", choice, "weir", "what elects the aggregators on several nodes, or where the machine is described",
      "greedy|shortest|longest|random|tapioca|ma-tapioca|weir"},
     {"machine.description", text, "",
      "the machine that jobs run on, for the model that elects aggregators: a stored one, a file, or a short text; see "
-     "`weir machine --help`; or 'detect'. Empty: aggregators are spread evenly"},
+     "`weir machine --help`; or 'detect', or 'none', with which aggregators are spread evenly. Empty: detected for jobs on "
+     "several nodes, where it says who aggregates, and when it was calibrated also whether and how many"},
     {"memory.tier", text, "",
      "the memory bank for aggregation buffers, by name or kind, such as hbm, dram or nvme, or remote: memory servers; empty: chosen where the "
-     "machine is described, else dram"},
+     "machine is described or detected, else dram"},
     {"memory.persistency", choice, "none", "how long the bank of aggregation buffers must keep data at least",
      "none|process|job|permanent"},
     {"machine.ranks_per_node", number, "0", "pretends that nodes hold this many ranks; 0: as detected"},
@@ -80,6 +81,11 @@ const std::vector<SettingInfo> all_settings{
      "when a file is closed: the system has accepted the data, or it is durable", "accepted|durable"},
     {"storage.replace", flag, "yes", "a created file is written under a temporary name and renamed when it is closed"},
     {"drain.keep", flag, "no", "a file that was drained to the file system stays on the nodes too"},
+    {"drain.rate", bytes, "0", "bytes that each node drains in a second at most, so that others get their share; 0: no limit"},
+    {"drain.turns", choice, "auto",
+     "nodes drain one after another, all but the first when the program waits for it; auto: on file systems that may lose "
+     "what several nodes write into one page, such as NFS",
+     "auto|yes|no"},
     {"run.collective", choice, "weir",
      "who carries out collective accesses of programs under `weir run`: Weir, or the program's MPI library", "weir|mpi"},
     {"storage.fault", text, "", "faults to inject, for tests"},

@@ -76,6 +76,10 @@ class Arena {
   /// Where this rank's buffers are, and why not where they should be; empty in ordinary memory.
   [[nodiscard]] const std::string& where() const noexcept { return where_; }
 
+  /// Where those of all ranks are, a line for each place; empty where all are in ordinary memory.
+  [[nodiscard]] const std::string& where_all() const noexcept { return where_all_; }
+  void tell_all(std::string lines) noexcept { where_all_ = std::move(lines); }
+
   /// Remote memory of its steps.
   [[nodiscard]] RemoteDumps& dumps() noexcept { return dumps_; }
 
@@ -99,7 +103,7 @@ class Arena {
   int segment_;
   std::uint64_t size_ = 0;
   const MemoryBank* wanted_bank_ = nullptr;
-  std::string where_;
+  std::string where_, where_all_;
   bool moved_ = false;
   bool taken_ = false;
   bool bound_ = false;

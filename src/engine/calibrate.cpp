@@ -8,6 +8,7 @@
 #include "core/errors.hpp"
 #include "engine/detect_machine.hpp"
 #include "engine/link_speed.hpp"
+#include "machine/local_device.hpp"
 #include "memory/bank_speed.hpp"
 #include "memory/make_bank.hpp"
 #include "remote/server_bank.hpp"
@@ -159,7 +160,7 @@ class Calibrator {
   }
 
   Status directory(const Bank& bank) {
-    auto speed = measure_files(bank.path, 3 * share_);
+    auto speed = measure_files(on_node(bank.path, team_.node()), 3 * share_);
     if (!speed) return speed.status();
     samples("bank." + bank.name + ".latency") = std::move(speed->latency);
     samples("bank." + bank.name + ".read") = std::move(speed->read);

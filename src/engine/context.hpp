@@ -32,6 +32,8 @@ Status check_mpi();
 struct Context::Impl {
   ResolvedSettings settings;
   std::shared_ptr<const Machine> machine;             ///< null when nothing is known of it; equal on all ranks
+  std::shared_ptr<const Machine> seen;                ///< by this rank alone, for explanations
+  bool trusts_figures = true;  ///< of the machine: somebody described or measured them
   std::map<std::uint32_t, std::unique_ptr<MemoryBank>> banks;  ///< of the machine, by its index, those in use
   std::shared_ptr<const FileSettings> file_settings;  ///< of files that have no settings of their own
   std::shared_ptr<Team> team;
@@ -61,8 +63,10 @@ struct Context::Impl {
   Status prepare(Buffers buffers);
   /// Takes the machine that settings describe; what the ranks must agree on goes into the outcome.
   Status describe(Outcome& outcome);
-  /// Finds out what the machine is where settings ask for that, or for a bank of it. Collective.
+  /// Finds out what the machine is where settings ask for that, or for a bank of it, and on several nodes unless settings
+  /// say otherwise. Collective.
   Status detect();
+  Status look();
 
   /// An error when ranks have made different calls before, so that nothing can be done together any more.
   [[nodiscard]] Status check_together() const noexcept;
@@ -84,6 +88,9 @@ struct Context::Impl {
   /// Buffers for one open file, best those that a plan has used; null when all are taken. The same on every rank.
   /// The banks in which this rank's buffers of a plan may lie, best first; none for ordinary memory.
   Result<std::vector<MemoryBank*>> banks_for(const Layout& layout, const ElectionRules& rules);
+  /// The machine, or what can be seen of it from here now: for explanations on one node. Null when nothing can.
+  std::shared_ptr<const Machine> machine_in_sight() noexcept;
+  Result<std::unique_ptr<MemoryBank>> open_bank(std::uint32_t index);
   Arena* take_arena(std::uint64_t plan_serial = 0) noexcept;
   /// Buffer memory that other open files have taken of plan.memory.
   [[nodiscard]] std::uint64_t memory_in_use() const noexcept;

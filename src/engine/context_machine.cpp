@@ -7,6 +7,7 @@
 #include "engine/context.hpp"
 #include "engine/detect_machine.hpp"
 #include "machine/description.hpp"
+#include "machine/local_device.hpp"
 #include "machine/stored.hpp"
 #include "memory/make_bank.hpp"
 
@@ -14,8 +15,8 @@
 namespace weir {
 namespace {
 
-/// As machine.description: what can be found out.
-constexpr std::string_view detect_word = "detect";
+/// As machine.description: what can be found out, or nothing.
+constexpr std::string_view detect_word = "detect", none_word = "none";
 
 /// The machine that a setting describes, with a hash of all that is known of it.
 Result<std::shared_ptr<const Machine>> described_machine(const std::string& text, int job_nodes, std::uint64_t& hash) {
@@ -35,7 +36,7 @@ Result<std::shared_ptr<const Machine>> described_machine(const std::string& text
 
 Status Context::Impl::describe(Outcome& outcome) {
   const std::string& text = settings.text("machine.description");
-  if (text.empty() || text == detect_word) return {};
+  if (text.empty() || text == detect_word || text == none_word) return {};
   auto described = described_machine(text, team->nodes().nodes(), outcome.vote);
   if (!described) return described.status();
   machine = std::move(*described);
@@ -44,8 +45,17 @@ Status Context::Impl::describe(Outcome& outcome) {
 }
 
 Status Context::Impl::detect() {
-  const bool wanted = settings.text("machine.description") == detect_word || file_settings->election.wants_bank();
-  if (machine || !wanted) return {};
+  const std::string& text = settings.text("machine.description");
+  const bool by_default = text.empty() && team->nodes().nodes() > 1;
+  const bool asked = text == detect_word || file_settings->election.wants_bank();
+  if (machine || !(asked || by_default)) return {};
+  const Status found = look();
+  if (found.ok() || asked) return found;
+  log_line(LogComponent::machine, LogLevel::warn, "aggregators are spread evenly: {}", found.message());
+  return {};
+}
+
+Status Context::Impl::look() {
   Result<JoinedNodes> nodes = detect_nodes(*team, detect_options(settings, "."), RemoteOptions::of(settings));
   if (!nodes) return nodes.status();
   CalibrateOptions options;
@@ -53,12 +63,33 @@ Status Context::Impl::detect() {
   Result<StoredCalibration> stored = load_calibration(*team, *nodes, options);
   if (!stored) return stored.status();
   for (const std::string& warning : stored->warnings) log_line(LogComponent::machine, LogLevel::warn, "{}", warning);
-  return attempt("make a context", [&]() -> Status {
+  std::shared_ptr<const Machine> made;
+  const Status status = attempt("make a context", [&]() -> Status {
     Machine found = machine_of(*nodes, most_ranks_on_a_node(*team));
     if (stored->calibration) apply(found, *stored->calibration);
-    machine = std::make_shared<const Machine>(std::move(found));
+    made = std::make_shared<const Machine>(std::move(found));
     return {};
   });
+  if (Status all = team->agreed(status); !all.ok()) return all;
+  machine = std::move(made);
+  trusts_figures = settings.text("machine.description") == detect_word || machine->storage.write.origin == Origin::measured;
+  return {};
+}
+
+std::shared_ptr<const Machine> Context::Impl::machine_in_sight() noexcept {
+  if (machine || seen || team->nodes().nodes() > 1) return machine ? machine : seen;
+  (void)attempt("look at the machine", [&]() -> Status {
+    Result<NodeFacts> facts = detect_node(detect_options(settings, "."));
+    if (!facts) return facts.status();
+    const JoinedNodes nodes = join({std::move(*facts)});
+    Machine found = machine_of(nodes, team->size());
+    const CalibrationKey key = CalibrationKey::of(nodes, team->size(), CalibrateOptions{}.storage);
+    if (auto text = read_calibration(calibration_path(settings.text("machine.calibration"), key)))
+      if (auto stored = parse_calibration(*text, key)) apply(found, *stored);
+    seen = std::make_shared<const Machine>(std::move(found));
+    return {};
+  });
+  return seen;
 }
 
 Result<std::vector<MemoryBank*>> Context::Impl::banks_for(const Layout& layout, const ElectionRules& rules) {
@@ -78,10 +109,7 @@ Result<std::vector<MemoryBank*>> Context::Impl::banks_for(const Layout& layout, 
   for (const std::uint32_t index : indices) {
     auto& bank = banks[index];
     if (!bank) {
-      std::vector<NumaFacts> numa;
-      if (machine->banks[index].path.empty() && machine->banks[index].kind != "dram")
-        if (Result<NodeFacts> node = detect_node(detect_options(settings, ".")); node) numa = std::move(node->numa);
-      Result<std::unique_ptr<MemoryBank>> made = make_bank(machine->banks[index], numa);
+      Result<std::unique_ptr<MemoryBank>> made = open_bank(index);
       if (!made && order.empty() && index == indices.back()) return made.status();
       if (!made) {
         log_line(LogComponent::plan, LogLevel::warn, "{}", made.status().message());
@@ -92,6 +120,17 @@ Result<std::vector<MemoryBank*>> Context::Impl::banks_for(const Layout& layout, 
     order.push_back(bank.get());
   }
   return order;
+}
+
+Result<std::unique_ptr<MemoryBank>> Context::Impl::open_bank(std::uint32_t index) {
+  Bank here = machine->banks[index];
+  here.path = on_node(here.path, team->node());
+  std::vector<NumaFacts> numa;
+  if (here.path.empty() && here.kind != "dram")
+    if (Result<NodeFacts> node = detect_node(detect_options(settings, ".")); node) numa = std::move(node->numa);
+  Result<std::unique_ptr<MemoryBank>> made = make_bank(here, numa);
+  if (made && index < Team::shared_accounts) (*made)->share(team->account(static_cast<int>(index)));
+  return made;
 }
 
 }  // namespace weir

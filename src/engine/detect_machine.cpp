@@ -12,23 +12,6 @@ namespace {
 
 constexpr const char* action = "detect the machine";
 
-/// The first ranks of all nodes; MPI_COMM_NULL on the others. Collective.
-class Leaders {
- public:
-  explicit Leaders(const Team& team) {
-    MPI_Comm_split(team.communicator(), team.leader() ? 0 : MPI_UNDEFINED, team.rank(), &communicator_);
-  }
-  Leaders(const Leaders&) = delete;
-  Leaders& operator=(const Leaders&) = delete;
-  ~Leaders() {
-    if (communicator_ != MPI_COMM_NULL) MPI_Comm_free(&communicator_);
-  }
-  [[nodiscard]] MPI_Comm communicator() const noexcept { return communicator_; }
-
- private:
-  MPI_Comm communicator_ = MPI_COMM_NULL;
-};
-
 /// On rank 0 what every node sent, one after another, and where each begins.
 struct Gathered {
   std::vector<std::byte> bytes;
@@ -39,8 +22,9 @@ struct Gathered {
   }
 };
 
-Result<Gathered> gather(Team& team, MPI_Comm leaders, const std::vector<std::byte>& mine) {
+Result<Gathered> gather(Team& team, const std::vector<std::byte>& mine) {
   Gathered all;
+  const MPI_Comm leaders = team.leaders() == MPI_COMM_NULL ? MPI_COMM_SELF : team.leaders();  // rank 0 of one node
   const bool collects = team.rank() == 0;
   Status ready = attempt(action, [&]() -> Status {
     if (collects) {
@@ -121,16 +105,17 @@ void look_for_servers(Team& team, const RemoteOptions& options, JoinedNodes& nod
 
 Result<JoinedNodes> detect_nodes(Team& team, const DetectOptions& options, const RemoteOptions& servers) {
   team.connect();
-  const Leaders leaders{team};
   Writer mine, joined;
   Status status = attempt(action, [&]() -> Status {
     if (!team.leader()) return {};
-    auto facts = detect_node(options);
+    DetectOptions here = options;
+    here.node = team.node();
+    auto facts = detect_node(here);
     if (facts) store(mine, *facts);
     return facts.status();
   });
   if (status = team.agreed(status); !status.ok()) return status;
-  auto all = gather(team, leaders.communicator(), mine.data());
+  auto all = gather(team, mine.data());
   if (!all) return all.status();
   status = attempt(action, [&] { return team.rank() == 0 ? join_gathered(*all, joined) : Status{}; });
   if (status = team.agreed(status); !status.ok()) return status;

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
+#include <optional>
 #include <thread>
 
 #include "core/errors.hpp"
@@ -37,6 +38,8 @@ struct Drain::Impl {
   std::int64_t written_ns = 0;
   std::uint64_t id = 0;
   bool keep = false;
+  std::uint64_t rate = 0;
+  std::optional<bool> takes_turns;  // nothing: decided by the file system
   std::unique_ptr<SetDrain> own;  // on the first rank of a node
   std::thread thread;
   std::atomic<bool> through = false;
@@ -52,6 +55,8 @@ struct Drain::Impl {
   Status prepare(const std::string& name, const Settings& given, Outcome& outcome);
   Status find(const Outcome& outcome);
   Status begin(const Outcome& outcome);
+  /// What the nodes after the first have, one after another. Collective.
+  void copy_in_turn(const Outcome& outcome) noexcept;
   void end_thread(bool early) noexcept;
   Status install() noexcept;
 };
@@ -65,6 +70,8 @@ Status Drain::Impl::prepare(const std::string& name, const Settings& given, Outc
   if (!made) return made.status();
   settings = std::move(*made);
   keep = resolved_settings->flag("drain.keep");
+  rate = resolved_settings->number("drain.rate");
+  if (const std::string& turns = resolved_settings->text("drain.turns"); turns != "auto") takes_turns = turns == "yes";
   if (settings->node_directory.empty())
     return problem(Code::settings, fmt::format("cannot drain '{}': storage.tier is not node", path),
                    "set it, and memory.node_directory, as when the file was made");
@@ -101,6 +108,9 @@ Status Drain::Impl::find(const Outcome& outcome) {
 Status Drain::Impl::begin(const Outcome& outcome) {
   Team& team = *context->team;
   Outcome mine = outcome;
+  constexpr std::uint64_t flag_turns = 1;
+  const bool turns = takes_turns.value_or(!settings->system->traits(work).coherent);
+  if (turns && team.nodes().nodes() > 1) mine.flags |= flag_turns;
   mine.fail(attempt("drain a file",
                     [&]() -> Status {
                       if (team.leader()) {
@@ -113,18 +123,20 @@ Status Drain::Impl::begin(const Outcome& outcome) {
                       return made.status();
                     }),
             team.rank());
-  if (Status status = agreed(team.agree(mine)); !status.ok()) {
+  const Outcome& all = team.agree(mine);
+  takes_turns = (all.flags & flag_turns) != 0;
+  if (Status status = agreed(all); !status.ok()) {
     if (team.rank() == 0) (void)settings->system->remove(work);
     return status;
   }
   over = false;
-  if (!own) {
+  if (!own || (*takes_turns && team.node() != 0)) {
     through = true;
     return {};
   }
   try {
     thread = std::thread{[this] {
-      result = attempt("drain a file", [&] { return own->run(work); });
+      result = attempt("drain a file", [&] { return own->run(work, rate); });
       through = true;
     }};
   } catch (const std::exception& error) {
@@ -133,6 +145,16 @@ Status Drain::Impl::begin(const Outcome& outcome) {
     through = true;
   }
   return {};
+}
+
+void Drain::Impl::copy_in_turn(const Outcome& outcome) noexcept {
+  Team& team = *context->team;
+  for (int node = 1; node < team.nodes().nodes(); ++node) {
+    Outcome before = outcome;
+    before.fail(result, team.rank());
+    if (team.agree(before).failed()) return;
+    if (own && node == team.node()) result = attempt("drain a file", [&] { return own->run(work, rate); });
+  }
 }
 
 void Drain::Impl::end_thread(bool early) noexcept {
@@ -171,6 +193,7 @@ Status Drain::wait() {
   weir.drain();
   Outcome outcome = weir.enter(Call::drain, drain.serial);
   drain.end_thread(false);
+  if (*drain.takes_turns) drain.copy_in_turn(outcome);
   outcome.fail(drain.result, weir.team->rank());
   const Outcome& all = weir.team->agree_then(outcome, [&](Outcome& sum) {
     if (sum.other_call != 0) return;

@@ -1,10 +1,12 @@
 #include "engine/file.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
 #include "core/errors.hpp"
 #include "engine/step.hpp"
@@ -17,6 +19,19 @@ namespace {
 constexpr std::uint64_t flag_moved = 2;      // some rank's buffers were allocated anew
 constexpr std::uint64_t flag_outside = 4;    // they must be mapped
 constexpr std::uint64_t flag_too_small = 8;  // and may not be moved, since a step uses them
+constexpr std::uint64_t flag_in_bank = 16;   // some are not in ordinary memory
+
+/// "buffers of ranks 0, 4 are in hbm (emulated: ...)", a line for each place.
+std::string places_text(const Team::Posts& places) {
+  std::map<std::string, std::vector<std::size_t>> ranks;
+  for (std::size_t rank = 0; rank < places.size(); ++rank)
+    if (!places[rank].empty())
+      ranks[{reinterpret_cast<const char*>(places[rank].data()), places[rank].size()}].push_back(rank);
+  std::string text;
+  for (const auto& [place, all] : ranks)
+    text += fmt::format("buffers of rank{} {} are in {}\n", all.size() == 1 ? "" : "s", fmt::join(all, ", "), place);
+  return text;
+}
 
 }  // namespace
 
@@ -59,10 +74,11 @@ Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>&
   PlanRequest request;
   static const SimpleRule rule_of_thumb;
   std::optional<MachineRule> rule;
-  if (weir.machine) rule.emplace(*weir.machine);
+  if (weir.machine && weir.trusts_figures) rule.emplace(*weir.machine);
   request.direction = direction();
   request.model = rule ? static_cast<const PlacementModel*>(&*rule) : &rule_of_thumb;
   request.machine = weir.machine.get();
+  request.trusts_figures = weir.trusts_figures;
   std::uint64_t key = 0;
   Result<RankDeclaration> own{Status{}};
   // A new plan, its place among the known ones, and the step are all made before the ranks agree.
@@ -251,6 +267,17 @@ void File::Impl::reserve(Arena& arena, const Layout& layout, Outcome& outcome) n
   if (outcome.flags & flag_too_small) return;
   if (arena.moved()) outcome.flags |= flag_moved;
   if (arena.outside()) outcome.flags |= flag_outside;
+  if (!arena.where().empty()) outcome.flags |= flag_in_bank;
+}
+
+Status File::Impl::tell_places(Arena& arena) {
+  const std::string& own = arena.where();
+  auto all = context->team->gather(std::as_bytes(std::span{own}), context->enter(Call::declare, serial));
+  if (Status status = agreed(context->team->result()); !status.ok()) return status;
+  if (!all) return all.status();
+  // Only for explanations, so that a rank without memory for it goes on.
+  (void)attempt("declare", [&]() -> Status { return arena.tell_all(places_text(*all)), Status{}; });
+  return {};
 }
 
 Result<Arena*> File::Impl::settle(Arena* arena, const Plan::Impl& plan, std::uint64_t flags) {
@@ -274,6 +301,8 @@ Result<Arena*> File::Impl::settle(Arena* arena, const Plan::Impl& plan, std::uin
     outcome.fail(connected, weir.team->rank());
     if (Status status = agreed(agree(outcome, Call::declare)); !status.ok()) return status;
   }
+  if (!(flags & flag_in_bank)) arena->tell_all({});
+  else if (Status status = tell_places(*arena); !status.ok()) return status;
   if (weir.team->nodes().nodes() > 1) arena->link(settings->one_sided, moved);
   arena->bind(plan.serial, layout.placement.aggregator_bytes(context->team->nodes().nodes()));
   return arena;

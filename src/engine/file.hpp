@@ -132,6 +132,8 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   Result<Arena*> arena_for(const Plan::Impl& plan, const Status& mine = {});
   /// Local: makes an arena large enough, or says in the outcome's flags why not.
   void reserve(Arena& arena, const Layout& layout, Outcome& outcome) noexcept;
+  /// All ranks tell where their buffers are. Collective.
+  Status tell_places(Arena& arena);
   /// After the agreement on `reserve`. Collective.
   Result<Arena*> settle(Arena* arena, const Plan::Impl& plan, std::uint64_t flags);
   [[nodiscard]] Status too_many_files() const noexcept;

@@ -4,6 +4,7 @@
 
 #include "core/errors.hpp"
 #include "machine/detect.hpp"
+#include "machine/local_device.hpp"
 #include "storage/make_storage.hpp"
 
 namespace weir {
@@ -28,9 +29,7 @@ Status FileSettings::use_nodes(const ResolvedSettings& settings, const Team& tea
     return problem(Code::settings, fmt::format("cannot use storage.tier=node with plan.files={}", files),
                    "each node has one file there: leave plan.files out, or set it to node");
   files = "node";
-  node_directory = directories.front();
-  for (std::size_t at = 0; (at = node_directory.find("{node}", at)) != std::string::npos;)
-    node_directory.replace(at, 6, std::to_string(team.node()));
+  node_directory = on_node(directories.front(), team.node());
   return {};
 }
 

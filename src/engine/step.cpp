@@ -292,8 +292,7 @@ bool Step::Impl::test() {
   return state_ == State::over;
 }
 
-template <class Done>
-void Step::Impl::work_until(Done&& done) {
+void Step::Impl::work_until(const std::function<bool()>& done) {
   const auto keep = shared_from_this();
   auto& queue = context_.under_way;
   Team& team = pass_.team;
@@ -328,10 +327,6 @@ void Step::Impl::work_until(Done&& done) {
     pass_.report.wait_s += now() - start;
   }
   if (team.broken()) break_off();
-}
-
-void Step::Impl::work_until_absorbed() {
-  work_until([this] { return over() || state_ == State::absorbed; });
 }
 
 void Step::Impl::break_off() noexcept {
@@ -390,11 +385,16 @@ std::string Step::Impl::explain() const {
         "{} windows of rank {} needed no buffer: they are stored from remote memory itself, or loaded to it\n",
         remote_->in_place(), pass_.team.rank());
   if (!loss_.empty()) text += fmt::format("the last pass did not go through remote memory: {}\n", loss_);
-  if (own().domain && arena_ && !arena_->where().empty())
-    text += fmt::format("buffers of rank {} are in {}\n", pass_.team.rank(), arena_->where());
-  if (last_s_ > 0 && own().layout.placement.predicted_s > 0)
-    text += fmt::format("predicted {}, measured {}\n", format_seconds(own().layout.placement.predicted_s),
-                        format_seconds(last_s_));
+  double predicted = own().layout.placement.predicted_s;
+  if (own().layout.placement.details.empty() && pass_.team.nodes().nodes() == 1)
+    if (const auto machine = context_.machine_in_sight()) {
+      Opinion opinion = opinion_on(own().layout, pass_.team.nodes(), *machine);
+      text += opinion.text;
+      predicted = opinion.predicted_s;
+    }
+  if (arena_ && own().layout.placement.mode != Mode::direct) text += arena_->where_all();
+  if (last_s_ > 0 && predicted > 0)
+    text += fmt::format("predicted {}, measured {}\n", format_seconds(predicted), format_seconds(last_s_));
   if (last_s_ > 0)
     text += fmt::format("last pass on rank {}: finished in {}, {} copied in {}, {} {} in {} calls and {}, of it {} beside "
                         "aggregation, waited {}\n",

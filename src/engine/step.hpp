@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -74,9 +75,7 @@ struct Step::Impl : std::enable_shared_from_this<Step::Impl> {
   void arrive() noexcept;
   /// Whether the ranks may agree on the step: all its data has moved, and it is the next in line.
   [[nodiscard]] bool may_arrive() const noexcept;
-  template <class Done>
-  void work_until(Done&& done);
-  void work_until_absorbed();
+  void work_until(const std::function<bool()>& done);
   /// The data of this pass has moved: leaves everything as the next pass wants it.
   void end_moving() noexcept;
   /// The ranks went different ways: ends all started steps.

@@ -140,7 +140,7 @@ Status Step::Impl::absorb() {
   }
   if (Status status = start(Call::absorb); !status.ok()) return status;
   absorbs_ = true;
-  work_until_absorbed();
+  work_until([this] { return over() || state_ == State::absorbed; });
   return state_ == State::absorbed ? Status::done(own().layout.bytes) : result_;
 }
 

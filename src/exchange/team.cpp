@@ -13,6 +13,7 @@
 #include "core/errors.hpp"
 #include "exchange/host.hpp"
 #include "exchange/team_control.hpp"
+#include "memory/available_memory.hpp"
 
 namespace weir {
 
@@ -25,6 +26,12 @@ constexpr std::uint64_t kept_announcement = std::uint64_t{1} << 20;
 
 void combine_outcomes(void* in, void* inout, int* count, MPI_Datatype*) {
   for (int i = 0; i < *count; ++i) static_cast<Outcome*>(inout)[i].combine(static_cast<const Outcome*>(in)[i]);
+}
+
+/// Memory for a segment; where it is much, only if there is so much to be had. Asking takes longer than getting a little.
+Status commit_asking(SharedSegment& segment, std::uint64_t offset, std::uint64_t size) {
+  constexpr std::uint64_t little = std::uint64_t{8} << 20;
+  return size <= little ? segment.commit(offset, size) : commit_within(segment, offset, size, available_memory);
 }
 
 /// Polling, with a yield each time, beats sleeping for waits of this length even on cores that many ranks share.
@@ -317,13 +324,14 @@ Status Team::provide(int slot, std::uint64_t size) {
   auto& shown = control(local_rank_).shown[slot];
   size = (size + 4095) / 4096 * 4096;
   if (slot >= first_free_segment && size <= own.control.size() - room_used_) {
-    if (Status status = own.control.commit(room_used_, size); !status.ok()) return status;
+    if (Status status = commit_asking(own.control, room_used_, size); !status.ok()) return status;
     if (place.offset != 0) own.control.decommit(place.offset, place.size);
     place = {room_used_, size};
     room_used_ += size;
   } else {
-    auto outside = SharedSegment::create(size, size);
+    auto outside = SharedSegment::create(size, 0);
     if (!outside) return outside.status();
+    if (Status status = commit_asking(*outside, 0, size); !status.ok()) return status;
     own.outside[slot] = std::move(*outside);
     place = {0, size};
     shown.address = own.outside[slot].address();
@@ -332,6 +340,8 @@ Status Team::provide(int slot, std::uint64_t size) {
   shown.generation.fetch_add(1);
   return {};
 }
+
+BankAccount& Team::account(int bank) noexcept { return control(0).accounts[static_cast<std::size_t>(bank)]; }
 
 void Team::provide(int slot, Allocation memory) noexcept {
   Peer& own = peers_[local_rank_];

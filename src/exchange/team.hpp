@@ -49,6 +49,8 @@ class Team {
   [[nodiscard]] bool leader() const noexcept { return local_rank_ == 0; }
   [[nodiscard]] int local_rank_of(int rank) const noexcept { return local_of_[rank]; }
   [[nodiscard]] MPI_Comm communicator() const noexcept { return communicator_; }
+  /// The first ranks of all nodes, in the order of the nodes; MPI_COMM_NULL on the others, and on one node.
+  [[nodiscard]] MPI_Comm leaders() const noexcept { return leaders_; }
   /// A number that no other team has.
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
 
@@ -150,6 +152,10 @@ class Team {
   /// Memory of segment `slot` of a rank of this node; call after the agreement that followed its `provide`.
   Result<std::byte*> view(int local_rank, int slot);
 
+  /// What the ranks of this node have in use of their k-th bank; lives as long as the team.
+  static constexpr int shared_accounts = 16;
+  [[nodiscard]] BankAccount& account(int bank) noexcept;
+
   // --- waiting ---
   [[nodiscard]] Doorbell& doorbell(int local_rank) noexcept;
   [[nodiscard]] Doorbell& own_doorbell() noexcept { return doorbell(local_rank_); }
@@ -163,7 +169,6 @@ class Team {
     std::array<SharedSegment, segments> outside;  // segments for which its room was too small
     std::array<std::uint32_t, segments> generation{};
   };
-  std::array<Allocation, segments> from_banks_;
   struct Place {  // of an own segment
     std::uint64_t offset = 0, size = 0;
   };
@@ -207,6 +212,7 @@ class Team {
   std::vector<int> local_of_;
   SharedSegment node_room_;  // of all peers
   std::vector<Peer> peers_;
+  std::array<Allocation, segments> from_banks_;  // after `peers_`, where what they use is counted
   std::uint32_t generation_ = 0;
   bool reducing_ = false;
   bool broken_ = false;

@@ -58,6 +58,7 @@ struct Team::Control {
   std::atomic<std::uint32_t> sleepers;  // that wait for `generation`
   std::atomic<std::uint64_t> dropped_out;  // the call in whose place a rank does nothing any more, or 0
   Outcome result;
+  std::array<BankAccount, shared_accounts> accounts;
 };
 
 inline Status shortage() noexcept {

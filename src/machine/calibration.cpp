@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "machine/local_device.hpp"
+
 namespace weir {
 namespace {
 
@@ -35,7 +37,7 @@ Measurement Measurement::of(std::string name, Unit unit, std::vector<double> sam
 }
 
 CalibrationKey CalibrationKey::of(const JoinedNodes& joined, int ranks_per_node, const std::string& storage) {
-  CalibrationKey key{joined.common.system, joined.common.shape, joined.nodes, ranks_per_node, storage, {}};
+  CalibrationKey key{joined.common.system, joined.common.shape, joined.nodes, ranks_per_node, mount_point(storage), {}};
   for (const Bank& bank : banks_of(joined)) key.banks += (key.banks.empty() ? "" : ",") + bank.name;
   return key;
 }

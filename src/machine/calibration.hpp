@@ -27,7 +27,7 @@ struct CalibrationKey {
   std::uint64_t shape = 0;
   int nodes = 1;
   int ranks_per_node = 1;
-  std::string storage;  ///< directory
+  std::string storage;  ///< where its file system begins
   std::string banks;    ///< names, separated by commas
 
   static CalibrationKey of(const JoinedNodes& joined, int ranks_per_node, const std::string& storage);

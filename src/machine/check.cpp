@@ -69,6 +69,19 @@ std::optional<Finding> check_experiment(const Machine& machine) {
   return {};
 }
 
+/// An origin of what is not there is a mistake.
+std::optional<Finding> check_origins(const Machine& machine) {
+  const auto idle = [](std::string_view key, const Provenance& source, bool there) -> std::optional<Finding> {
+    if (there || source == Provenance{}) return {};
+    return Finding{fmt::format("origin.{}", key), fmt::format("an origin of '{}', of which nothing is said", key),
+                   "describe it, or leave its origin out"};
+  };
+  if (auto finding = idle("group", machine.origins.group, machine.io.group > 0)) return finding;
+  if (auto finding = idle("bridges", machine.origins.bridges, !machine.io.bridges.empty())) return finding;
+  if (auto finding = idle("hops", machine.origins.hops, !machine.io.hops.empty())) return finding;
+  return idle("experiment", machine.origins.experiment, machine.experiment.has_value());
+}
+
 }  // namespace
 
 const std::vector<std::string_view>& bank_kinds() {
@@ -84,7 +97,8 @@ std::optional<Finding> check(const Machine& machine) {
     return Finding{"topology", fmt::format("more than {} links with those to the storage", most),
                    "describe a smaller machine"};
   if (std::optional<Finding> finding = check_banks(machine)) return finding;
-  return check_experiment(machine);
+  if (std::optional<Finding> finding = check_experiment(machine)) return finding;
+  return check_origins(machine);
 }
 
 }  // namespace weir

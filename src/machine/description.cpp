@@ -101,11 +101,29 @@ Experiment read_experiment(const toml::table& source, int ranks_per_node, Descri
   experiment.aggregators = table.whole("aggregators", 1);
   experiment.buffers = table.whole("buffers", 1);
   experiment.buffer_bytes = table.bytes("buffer_bytes", Need::required);
+  if (const toml::table* published = table.table("published")) {
+    DescriptionTable results{*published, "[experiment.published]", problem};
+    for (const auto& [model, node] : *published)
+      experiment.published.emplace(model.str(), results.figure<Unit::bytes_per_second>(model.str()));
+  }
   table.done();
   if (experiment.bytes.empty() == (experiment.most_bytes == 0))
     problem.tell(source.source(), "either 'bytes' or 'most_bytes' must be in [experiment]",
                  "write the bytes of every process, or the most that each has at random");
   return experiment;
+}
+
+Origins read_origins(const toml::table& source, DescriptionProblem& problem) {
+  DescriptionTable table{source, "[origin]", problem};
+  Origins origins;
+  origins.ranks_per_node = table.source("ranks_per_node");
+  origins.topology = table.source("topology");
+  origins.group = table.source("group");
+  origins.bridges = table.source("bridges");
+  origins.hops = table.source("hops");
+  origins.experiment = table.source("experiment");
+  table.done();
+  return origins;
 }
 
 const toml::source_region& region_of(const toml::table& root, std::string_view dotted) {
@@ -127,6 +145,7 @@ Result<Machine> read_tables(const toml::table& source, DescriptionProblem& probl
   const toml::table* io = root.table("io");
   const toml::table* storage = root.table("storage");
   const toml::table* experiment = root.table("experiment");
+  const toml::table* origin = root.table("origin");
   root.list("bank", Need::optional);
   if (!root.done()) return problem.status();
   if (!topology) {
@@ -139,6 +158,7 @@ Result<Machine> read_tables(const toml::table& source, DescriptionProblem& probl
   if (io) machine.io = read_io(*io, problem);
   if (storage) machine.storage = read_storage(*storage, problem);
   if (experiment) machine.experiment = read_experiment(*experiment, machine.ranks_per_node, problem);
+  if (origin) machine.origins = read_origins(*origin, problem);
   if (problem.ok())
     if (const std::optional<Finding> finding = check(machine))
       problem.tell(region_of(source, finding->key), fmt::format("{} ('{}')", finding->what, finding->key),

@@ -113,6 +113,17 @@ ParsedFigure DescriptionTable::amount(std::string_view key, Unit unit, Need need
   return *parsed;
 }
 
+Provenance DescriptionTable::source(std::string_view key) {
+  const std::string said = text(key, Need::optional);
+  if (!has(key) || !problem_->ok()) return {};
+  std::string why;
+  const std::optional<Provenance> parsed = parse_source(said, why);
+  if (!parsed)
+    tell(at(key), fmt::format("'{}' in {}: {}", key, name_, why),
+         "an origin and a note, such as \"document: its title\"");
+  return parsed.value_or(Provenance{});
+}
+
 std::vector<double> DescriptionTable::byte_list(std::string_view key) {
   std::vector<double> values;
   const toml::array* entries = list(key, Need::optional);

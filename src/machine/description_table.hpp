@@ -49,6 +49,8 @@ class DescriptionTable {
     const ParsedFigure parsed = amount(key, unit, Need::optional);
     return {parsed.value, parsed.origin.value_or(Origin::configured), parsed.note};
   }
+  /// Where other numbers come from; `configured` where nothing is said.
+  Provenance source(std::string_view key);
   /// An amount without origin.
   double bytes(std::string_view key, Need need) { return amount(key, Unit::bytes, need).value; }
   std::vector<double> byte_list(std::string_view key);

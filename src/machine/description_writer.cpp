@@ -103,6 +103,22 @@ void write_experiment(Lines& lines, const Experiment& experiment) {
   lines.whole("aggregators", experiment.aggregators);
   lines.whole("buffers", experiment.buffers);
   lines.bytes("buffer_bytes", experiment.buffer_bytes);
+  if (!experiment.published.empty()) lines.header("[experiment.published]");
+  for (const auto& [model, bandwidth] : experiment.published) lines.figure(key_of(model), bandwidth);
+}
+
+void write_origins(Lines& lines, const Origins& origins) {
+  if (origins == Origins{}) return;
+  lines.header("[origin]");
+  const auto line = [&](std::string_view key, const Provenance& source) {
+    if (source != Provenance{}) lines.text(key, format_source(source));
+  };
+  line("ranks_per_node", origins.ranks_per_node);
+  line("topology", origins.topology);
+  line("group", origins.group);
+  line("bridges", origins.bridges);
+  line("hops", origins.hops);
+  line("experiment", origins.experiment);
 }
 
 }  // namespace
@@ -117,6 +133,7 @@ std::string write_machine(const Machine& machine) {
   write_storage(lines, machine.storage);
   for (const Bank& bank : machine.banks) write_bank(lines, bank);
   if (machine.experiment) write_experiment(lines, *machine.experiment);
+  write_origins(lines, machine.origins);
   return lines.take();
 }
 

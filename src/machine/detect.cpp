@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "core/errors.hpp"
@@ -43,6 +44,9 @@ Result<Hardware> look(const DetectOptions& options) {
                            : hwloc_topology_set_synthetic(topology, options.hardware.c_str());
     if (error != 0) return no_hardware(options, options.hardware.find('/') == std::string::npos ? 0 : ENOENT);
   }
+  // Accelerators are not asked for, and looking for them may take a second.
+  for (const char* slow : {"opencl", "cuda", "nvml", "rsmi", "levelzero", "gl"})
+    (void)hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, slow);
   hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
   hwloc_topology_set_type_filter(topology, HWLOC_OBJ_MEMCACHE, HWLOC_TYPE_FILTER_KEEP_ALL);
   if (hwloc_topology_load(topology) != 0) return no_hardware(options, 0);
@@ -161,33 +165,66 @@ void respect_memory_limit(std::vector<NumaFacts>& numa) {
     memory.capacity = {memory.capacity.value * limit / total, Origin::system, "share of the control group's limit"};
 }
 
-}  // namespace
+struct Seen {
+  NodeFacts facts;  // of the hardware alone
+  bool is_this_system = false;
+};
 
-Result<NodeFacts> detect_node(const DetectOptions& options) {
+Result<Seen> look_at_hardware(const DetectOptions& options) {
   auto hardware = look(options);
   if (!hardware) return hardware.status();
   const hwloc_topology_t topology = hardware->get();
-  NodeFacts facts;
-  facts.host = host_name();
+  Seen seen;
+  seen.facts.cores = std::max(1, hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE));
+  seen.facts.numa = numa_of(topology);
+  seen.facts.caches = caches_of(topology);
+  find_devices(topology, seen.facts);
+  seen.facts.shape = shape_of(topology, seen.facts);
+  seen.is_this_system = hwloc_topology_is_thissystem(topology) != 0;
+  return seen;
+}
+
+/// What this machine has does not change while a program runs, and looking takes milliseconds.
+Result<Seen> hardware_of(const DetectOptions& options) {
+  if (!options.hardware.empty()) return look_at_hardware(options);
+  static std::mutex guard;
+  static std::optional<Seen> known;
+  const std::scoped_lock lock{guard};
+  if (!known) {
+    Result<Seen> seen = look_at_hardware(options);
+    if (!seen) return seen;
+    known = std::move(*seen);
+  }
+  return *known;
+}
+
+}  // namespace
+
+Result<NodeFacts> detect_node(const DetectOptions& options) {
+  auto hardware = hardware_of(options);
+  if (!hardware) return hardware.status();
+  NodeFacts facts = std::move(hardware->facts);
+  facts.host = options.host.empty() ? host_name() : options.host;
   facts.system = kernel_identity();
-  facts.cores = std::max(1, hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE));
-  facts.numa = numa_of(topology);
-  facts.caches = caches_of(topology);
-  find_devices(topology, facts);
-  facts.shape = shape_of(topology, facts);
-  if (hwloc_topology_is_thissystem(topology)) respect_memory_limit(facts.numa);
+  if (hardware->is_this_system) respect_memory_limit(facts.numa);
   facts.storage = file_system_of(options.storage_path);
   for (const std::string& path : options.node_directories) {
-    auto bank = bank_in_directory(path);
-    if (bank) facts.directories.push_back(std::move(*bank));
-    else facts.warnings.push_back(bank.status().message());
+    auto bank = bank_in_directory(on_node(path, options.node));
+    if (bank) {
+      bank->name = bank->path = path;  // the same on all nodes
+      facts.directories.push_back(std::move(*bank));
+    } else {
+      facts.warnings.push_back(bank.status().message());
+    }
   }
-  facts.switches = scheduler_switches([](const char* variable) { return std::getenv(variable); });
+  facts.job_shape = scheduler_shape(options.environment);
+  facts.switches = scheduler_switches(options.environment);
   for (const std::string& path : options.cray_names) {
     std::ifstream file{path};
     std::string name;
-    if (facts.switches.empty() && std::getline(file, name)) facts.switches = cray_switches(name);
+    if (facts.switches.empty() && std::getline(file, name)) facts.switches = switches_in_name(name);
   }
+  if (facts.switches.empty()) facts.switches = switches_in_name(facts.host.substr(0, facts.host.find('.')));
   return facts;
 }
 

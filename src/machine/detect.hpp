@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,11 @@ struct DetectOptions {
   std::string hardware = {};
   std::string storage_path = ".";
   std::vector<std::string> node_directories = {};
+  /// The node's number in the job, which stands for {node} in directories.
+  int node = 0;
+  std::function<const char*(const char* variable)> environment = [](const char* v) -> const char* { return std::getenv(v); };
+  /// What this machine is called; empty: asked from the system.
+  std::string host = {};
   /// Where a Cray says what it calls this node.
   std::vector<std::string> cray_names = {"/proc/cray_xt/cname", "/etc/cray/xname"};
 };

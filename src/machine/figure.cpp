@@ -97,7 +97,25 @@ std::string format_figure(double value, Unit unit) {
 
 std::string format_figure(double value, Unit unit, Origin origin, std::string_view note) {
   if (value <= 0 && origin == Origin::assumed && note.empty()) return "unknown";
-  return fmt::format("{} ({}{}{})", format_figure(value, unit), name(origin), note.empty() ? "" : ": ", note);
+  return fmt::format("{} ({})", format_figure(value, unit), format_source({origin, std::string{note}}));
+}
+
+std::string format_source(const Provenance& source) {
+  return fmt::format("{}{}{}", name(source.origin), source.note.empty() ? "" : ": ", source.note);
+}
+
+std::optional<Provenance> parse_source(std::string_view text, std::string& why) {
+  Provenance source;
+  if (const auto colon = text.find(':'); colon != std::string_view::npos) {
+    source.note = trimmed(text.substr(colon + 1));
+    text = text.substr(0, colon);
+  }
+  const std::optional<Origin> origin = parse_origin(trimmed(text));
+  if (!origin)
+    return why = fmt::format("'{}' is no origin; there are {}", trimmed(text), fmt::join(origin_names, ", ")),
+           std::nullopt;
+  source.origin = *origin;
+  return source;
 }
 
 std::optional<ParsedFigure> parse_figure(std::string_view text, Unit unit, std::string& why) {
@@ -105,15 +123,10 @@ std::optional<ParsedFigure> parse_figure(std::string_view text, Unit unit, std::
   text = trimmed(text);
   if (const std::size_t open = text.find('('); open != std::string_view::npos) {
     if (!text.ends_with(')')) return why = fmt::format("'{}' has an opening ( and no closing one", text), std::nullopt;
-    std::string_view source = text.substr(open + 1, text.size() - open - 2);
-    if (const auto colon = source.find(':'); colon != std::string_view::npos) {
-      figure.note = trimmed(source.substr(colon + 1));
-      source = source.substr(0, colon);
-    }
-    figure.origin = parse_origin(trimmed(source));
-    if (!figure.origin)
-      return why = fmt::format("'{}' is no origin; there are {}", trimmed(source), fmt::join(origin_names, ", ")),
-             std::nullopt;
+    std::optional<Provenance> source = parse_source(text.substr(open + 1, text.size() - open - 2), why);
+    if (!source) return {};
+    figure.origin = source->origin;
+    figure.note = std::move(source->note);
     text = trimmed(text.substr(0, open));
   }
   const std::optional<double> value = parse_amount(text, unit, why);

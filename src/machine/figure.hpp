@@ -13,6 +13,14 @@ enum class Origin : unsigned char { assumed, document, configured, system, measu
 std::string_view name(Origin origin) noexcept;
 std::optional<Origin> parse_origin(std::string_view text) noexcept;
 
+/// Where numbers that have no unit come from: counts, lengths, lists of hops.
+struct Provenance {
+  Origin origin = Origin::configured;
+  std::string note;  ///< as in `Figure`
+
+  bool operator==(const Provenance&) const = default;
+};
+
 enum class Unit : unsigned char { bytes, seconds, bytes_per_second };
 
 /// A number in an SI unit that knows where it comes from. 0 stands for unknown.
@@ -41,6 +49,10 @@ template <Unit unit>
 std::string format_figure(const Figure<unit>& figure) {
   return format_figure(figure.value, unit, figure.origin, figure.note);
 }
+
+/// "document: TAPIOCA 2016", "assumed"
+std::string format_source(const Provenance& source);
+std::optional<Provenance> parse_source(std::string_view text, std::string& why);
 
 struct ParsedFigure {
   double value = 0;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "machine/scheduler.hpp"
+#include "machine/torus.hpp"
 
 namespace weir {
 namespace {
@@ -103,6 +104,11 @@ JoinedNodes join(const std::vector<NodeFacts>& nodes) {
   joined.nodes = static_cast<int>(nodes.size());
   joined.systems = static_cast<int>(sharers.size());
   joined.common.switches.clear();
+  long block = 1;
+  for (const int length : joined.common.job_shape) block = std::min(block * length, 1L << 32);
+  const auto same = [&](const NodeFacts& node) { return node.job_shape == nodes.front().job_shape; };
+  if (block != joined.nodes || joined.systems < joined.nodes || !std::ranges::all_of(nodes, same))
+    joined.common.job_shape.clear();
   joined.common.shape = hash_of(shapes);
   joined.common.host = hosts.size() == 1 ? *hosts.begin()
                                          : fmt::format("{} and {} more", *hosts.begin(), hosts.size() - 1);
@@ -142,7 +148,15 @@ Machine machine_of(const JoinedNodes& joined, int ranks_per_node) {
                       ? fmt::format("detected: {} nodes, pretended on {}", joined.nodes, joined.systems)
                       : fmt::format("detected: {} {}", joined.nodes, joined.nodes == 1 ? "node" : "nodes");
   machine.ranks_per_node = ranks_per_node;
-  machine.topology = topology_of(joined.nodes, joined.parents, network_link(joined.common));
+  machine.origins.ranks_per_node = {Origin::system, "the most that a node of the job has"};
+  const LinkClass link = network_link(joined.common);
+  const std::vector<int>& shape = joined.common.job_shape;
+  // A block of a torus need not reach around it.
+  if (!shape.empty()) machine.topology = std::make_shared<TorusTopology>(shape, false, link);
+  else machine.topology = topology_of(joined.nodes, joined.parents, link);
+  machine.origins.topology = {Origin::system, shape.empty() && joined.parents.empty()
+                                                  ? "nodes of the job, taken to be equally far from one another"
+                                                  : "nodes of the job, as the scheduler or their names place them"};
   machine.storage = joined.common.storage;
   const char* note = "usual for storage";
   if (!machine.storage.read.known()) machine.storage.read = {usual_storage_bandwidth, Origin::assumed, note};

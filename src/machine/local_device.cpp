@@ -63,6 +63,14 @@ Bandwidth bandwidth_of_network(const std::string& name, const std::string& kind)
   return {gigabits * 1e9 / 8, Origin::system, "line rate of " + name};
 }
 
+std::string on_node(std::string directory, int node) {
+  constexpr std::string_view word = "{node}";
+  const std::string number = std::to_string(node);
+  for (std::size_t at = 0; (at = directory.find(word, at)) != std::string::npos; at += number.size())
+    directory.replace(at, word.size(), number);
+  return directory;
+}
+
 Result<Bank> bank_in_directory(const std::string& path) {
   const auto failed = [&](int error) {
     return problem(code_of(error), [&] {
@@ -89,6 +97,16 @@ Result<Bank> bank_in_directory(const std::string& path) {
     bank.kind = disk.empty() ? "disk" : kind_of_disk(disk);
   }
   return bank;
+}
+
+std::string mount_point(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path at = std::filesystem::canonical(path, error);
+  struct stat here {}, above {};
+  if (error || stat(at.c_str(), &here) != 0) return path;
+  while (at.has_relative_path() && stat(at.parent_path().c_str(), &above) == 0 && above.st_dev == here.st_dev)
+    at = at.parent_path();
+  return at.string();
 }
 
 FileSystem file_system_of(const std::string& path) {

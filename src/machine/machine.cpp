@@ -94,7 +94,7 @@ int Machine::hops_to_storage(int node) const {
 
 bool operator==(const Machine& a, const Machine& b) {
   const auto values = [](const Machine& m) {
-    return std::tie(m.name, m.about, m.ranks_per_node, m.io, m.storage, m.banks, m.experiment);
+    return std::tie(m.name, m.about, m.ranks_per_node, m.io, m.storage, m.banks, m.experiment, m.origins);
   };
   return values(a) == values(b) && *a.topology == *b.topology;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -70,8 +71,22 @@ struct Experiment {
   int aggregators = 1;
   int buffers = 2;
   double buffer_bytes = 0;
+  /// What was reached, by the name of the model that placed the aggregators.
+  std::map<std::string, Bandwidth, std::less<>> published;
 
   bool operator==(const Experiment&) const = default;
+};
+
+/// Where a machine's counts come from, which are no figures with a unit.
+struct Origins {
+  Provenance ranks_per_node;
+  Provenance topology;  ///< its lengths, switches or hops
+  Provenance group;
+  Provenance bridges;
+  Provenance hops;      ///< to the storage
+  Provenance experiment;
+
+  bool operator==(const Origins&) const = default;
 };
 
 /// A computer as the models see it. A value: detected, read from a description, or written as a short text.
@@ -84,6 +99,7 @@ struct Machine {
   FileSystem storage;
   std::vector<Bank> banks;  ///< fastest first by convention
   std::optional<Experiment> experiment;
+  Origins origins;
 
   [[nodiscard]] int nodes() const noexcept { return topology->nodes(); }
   [[nodiscard]] int group_size() const noexcept { return io.group > 0 ? io.group : nodes(); }

@@ -64,18 +64,19 @@ std::string io_text(const Machine& machine) {
   const IoAccess& io = machine.io;
   Block block{"way out"};
   if (io.group > 0)
-    block.line(fmt::format("{} of {}, each with a gateway to the storage", count(machine.groups(), "group"),
-                           count(io.group, "node")));
+    block.line(fmt::format("{} of {} ({}), each with a gateway to the storage", count(machine.groups(), "group"),
+                           count(io.group, "node"), format_source(machine.origins.group)));
   else
     block.line("all nodes share a gateway to the storage");
   if (io.bridges.empty())
     block.line("every node has a way of its own to it");
   else
-    block.line(fmt::format("data leaves the network at bridges, in a group at {}", few(io.bridges)));
+    block.line(fmt::format("data leaves the network at bridges, in a group at {} ({})", few(io.bridges),
+                           format_source(machine.origins.bridges)));
   block.figure(io.bridges.empty() ? "a way" : "a bridge", io.bridge_bandwidth);
   block.figure("a gateway", io.gateway_bandwidth);
   block.figure("latency", io.latency);
-  if (!io.hops.empty()) block.entry("hops", few(io.hops));
+  if (!io.hops.empty()) block.entry("hops", fmt::format("{} ({})", few(io.hops), format_source(machine.origins.hops)));
   return block.text();
 }
 
@@ -115,7 +116,7 @@ std::string bytes_text(const std::vector<double>& bytes) {
   return fmt::format("{}", fmt::join(amounts, ", "));
 }
 
-std::string experiment_text(const Experiment& experiment) {
+std::string experiment_text(const Experiment& experiment, const Provenance& source) {
   Block block{"experiment"};
   if (experiment.bytes.empty())
     block.line(fmt::format("ranks move 0 to {} at random", format_figure(experiment.most_bytes, Unit::bytes)));
@@ -124,6 +125,8 @@ std::string experiment_text(const Experiment& experiment) {
   block.line(fmt::format("{} a node, {}, {} of {}", count(experiment.ranks_per_node, "rank"),
                          count(experiment.aggregators, "aggregator"), count(experiment.buffers, "buffer"),
                          format_figure(experiment.buffer_bytes, Unit::bytes)));
+  block.entry("from", format_source(source));
+  for (const auto& [model, bandwidth] : experiment.published) block.figure(model, bandwidth);
   return block.text();
 }
 
@@ -143,10 +146,12 @@ std::string machine_text(const Machine& machine) {
   Block topology{"topology"};
   topology.line(topology_title(*machine.topology));
   topology.line(fmt::format("{} with {} each", count(machine.nodes(), "node"), count(machine.ranks_per_node, "rank")));
+  topology.entry("network", format_source(machine.origins.topology));
+  topology.entry("ranks", format_source(machine.origins.ranks_per_node));
   std::string text = head.text() + topology.text() + links_text(*machine.topology) + io_text(machine);
   for (const Bank& bank : machine.banks) text += bank_text(bank);
   text += storage_text(machine.storage);
-  if (machine.experiment) text += experiment_text(*machine.experiment);
+  if (machine.experiment) text += experiment_text(*machine.experiment, machine.origins.experiment);
   return text;
 }
 

@@ -45,7 +45,7 @@ auto parts(Either<FileSystem> auto& f) {
 }
 auto parts(Either<NodeFacts> auto& f) {
   return std::tie(f.host, f.system, f.shape, f.cores, f.numa, f.caches, f.disks, f.networks, f.directories, f.storage,
-                  f.switches, f.warnings);
+                  f.switches, f.job_shape, f.warnings);
 }
 
 template <class T>

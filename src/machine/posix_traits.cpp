@@ -18,6 +18,7 @@ struct KnownFileSystem {
   std::uint32_t magic;  // statfs(2), linux/magic.h and the file systems' own sources
   const char* name;
   bool local;
+  bool coherent = true;  // nodes that write parts of one page do not undo one another's
 };
 
 constexpr KnownFileSystem file_systems[] = {
@@ -25,10 +26,10 @@ constexpr KnownFileSystem file_systems[] = {
     {0x858458F6, "ramfs", true},  {0x9123683E, "btrfs", true},     {0x794C7630, "overlayfs", true},
     {0xF2F52010, "f2fs", true},   {0x2FC12FC1, "zfs", true},       {0xCA451A4E, "bcachefs", true},
     {0x4D44, "vfat", true},       {0x2011BAB0, "exfat", true},     {0x958458F6, "hugetlbfs", true},
-    {0x6969, "nfs", false},       {0x0BD00BD0, "lustre", false},   {0x47504653, "gpfs", false},
-    {0x00C36400, "ceph", false},  {0x19830326, "beegfs", false},   {0x65735546, "fuse", false},
-    {0x01021997, "9p", false},    {0xFE534D42, "smb2", false},     {0xFF534D42, "cifs", false},
-    {0x5346414F, "afs", false},   {0x20030528, "orangefs", false}, {0x01161970, "gfs2", false},
+    {0x6969, "nfs", false, false},       {0x0BD00BD0, "lustre", false},   {0x47504653, "gpfs", false},
+    {0x00C36400, "ceph", false},  {0x19830326, "beegfs", false},   {0x65735546, "fuse", false, false},
+    {0x01021997, "9p", false, false},    {0xFE534D42, "smb2", false, false},     {0xFF534D42, "cifs", false, false},
+    {0x5346414F, "afs", false, false},   {0x20030528, "orangefs", false}, {0x01161970, "gfs2", false},
     {0xAAD7AAEA, "panfs", false}, {0x7461636F, "ocfs2", false},
 };
 
@@ -69,7 +70,7 @@ std::uint64_t lustre_stripe(std::span<const std::byte> attribute) noexcept {
 }
 
 StorageTraits posix_traits(const std::string& path) {
-  StorageTraits traits{.kind = "posix", .file_system = "unknown", .local = false};
+  StorageTraits traits{.kind = "posix", .file_system = "unknown", .local = false, .coherent = false};
   struct statfs system {};
   std::string known = path;
   if (statfs(known.c_str(), &system) != 0) {
@@ -81,6 +82,7 @@ StorageTraits posix_traits(const std::string& path) {
   if (found != std::end(file_systems)) {
     traits.file_system = found->name;
     traits.local = found->local;
+    traits.coherent = found->coherent;
   }
   struct stat status {};
   const bool stated = stat(known.c_str(), &status) == 0;
@@ -88,6 +90,7 @@ StorageTraits posix_traits(const std::string& path) {
   if (block > 0) traits.block = static_cast<std::uint64_t>(block);
   if (traits.file_system == "lustre") traits.stripe = stripe_of_lustre_file(known.c_str());
   if (traits.file_system == "ceph" || traits.file_system == "fuse") traits.stripe = stripe_of_ceph_file(known.c_str());
+  if (traits.file_system == "fuse" && traits.stripe > 0) traits.coherent = true;  // it is a CephFS
   return traits;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <map>
 #include <string_view>
@@ -51,7 +52,7 @@ std::vector<std::string> scheduler_switches(const Lookup& environment) {
   return {};
 }
 
-std::vector<std::string> cray_switches(std::string_view name) {
+std::vector<std::string> switches_in_name(std::string_view name) {
   while (!name.empty() && (name.back() == '\n' || name.back() == ' ')) name.remove_suffix(1);
   const std::string text{name};
   int cabinet = 0, row = 0, chassis = 0, slot = 0, controller = 0, node = 0, end = 0;
@@ -60,6 +61,24 @@ std::vector<std::string> cray_switches(std::string_view name) {
     return {fmt::format("g{}-{}", cabinet / 2, row), fmt::format("c{}-{}c{}", cabinet, row, chassis), fmt::format("s{}", slot)};
   if (whole(5, std::sscanf(text.c_str(), "x%6dc%6ds%6db%6dn%6d%n", &cabinet, &chassis, &slot, &controller, &node, &end)))
     return {fmt::format("x{}", cabinet), fmt::format("c{}", chassis), fmt::format("s{}", slot)};
+  if (whole(3, std::sscanf(text.c_str(), "r%6di%6dn%6d%n", &cabinet, &chassis, &node, &end)))
+    return {fmt::format("r{}", cabinet), fmt::format("i{}", chassis)};
+  return {};
+}
+
+std::vector<int> scheduler_shape(const Lookup& environment) {
+  for (const std::string_view family : {"PJM_MPI_SHAPE_", "PJM_NODE_"}) {
+    std::vector<int> lengths;
+    for (const char axis : {'Z', 'Y', 'X'}) {
+      const char* text = environment(fmt::format("{}{}", family, axis).c_str());
+      if (!text) continue;
+      int length = 0;
+      const auto [end, error] = std::from_chars(text, text + std::char_traits<char>::length(text), length);
+      if (error != std::errc{} || *end != '\0' || length < 1) return {};
+      lengths.push_back(length);
+    }
+    if (!lengths.empty()) return lengths.size() > 1 ? lengths : std::vector<int>{};
+  }
   return {};
 }
 

@@ -13,6 +13,7 @@ struct StorageTraits {
   std::uint64_t stripe = 0;       ///< 0: not striped
   bool local = true;              ///< on this node, so that several writers of one block cost little
   bool shared = true;             ///< what one process stores another can read
+  bool coherent = true;           ///< parts of one page that several nodes write at once all arrive
 };
 
 }  // namespace weir

@@ -31,7 +31,7 @@ std::uint64_t available_memory() {
   return available > reserve ? available - reserve : 0;
 }
 
-Status commit_within(SharedSegment& segment, std::uint64_t bytes, std::uint64_t (*available)()) {
+Status commit_within(SharedSegment& segment, std::uint64_t offset, std::uint64_t bytes, std::uint64_t (*available)()) {
   // In steps, because others take memory at the same time.
   for (std::uint64_t done = 0; done < bytes;) {
     const std::uint64_t left = bytes - done, free = available();
@@ -41,7 +41,7 @@ Status commit_within(SharedSegment& segment, std::uint64_t bytes, std::uint64_t 
                            format_bytes(done + free));
       }, "use smaller or fewer buffers, or another bank");
     const std::uint64_t now = std::min(left, step);
-    if (Status status = segment.commit(done, now); !status.ok()) return status;
+    if (Status status = segment.commit(offset + done, now); !status.ok()) return status;
     done += now;
   }
   return {};

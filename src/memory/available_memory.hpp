@@ -12,6 +12,6 @@ std::uint64_t available_memory();
 
 /// `SharedSegment::commit`, but an error where it would take more than `available` tells: the system itself gives
 /// memory of this kind until there is none left, and then ends processes, of others too.
-Status commit_within(SharedSegment& segment, std::uint64_t bytes, std::uint64_t (*available)());
+Status commit_within(SharedSegment& segment, std::uint64_t offset, std::uint64_t bytes, std::uint64_t (*available)());
 
 }  // namespace weir

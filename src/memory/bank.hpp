@@ -85,8 +85,8 @@ class Allocation {
   bool synced_ = false;
 };
 
-/// Memory that really holds buffers. Local; any thread may allocate. Its capacity is counted in this process: processes
-/// that share a bank are each given a part of it.
+/// Memory that really holds buffers. Local; any thread may allocate. Its capacity is counted in this process, unless the
+/// processes of a node share an account.
 class MemoryBank {
  public:
   virtual ~MemoryBank() = default;
@@ -95,6 +95,9 @@ class MemoryBank {
 
   [[nodiscard]] const BankAttributes& attributes() const noexcept { return attributes_; }
   [[nodiscard]] std::uint64_t used() const noexcept { return account_->used; }
+
+  /// Has what is in use counted in an account that processes of the node share, and that outlives all its memory.
+  void share(BankAccount& account) noexcept { account_ = {std::shared_ptr<BankAccount>{}, &account}; }
 
   /// Whole pages. Beyond the capacity, or what the system has, is `Code::no_memory`, or `Code::no_space` on storage.
   Result<Allocation> allocate(std::uint64_t bytes);

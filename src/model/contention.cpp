@@ -1,7 +1,12 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 
+#include "model/bank_room.hpp"
 #include "model/election.hpp"
 
 // Places all domains so that the busiest links, gateways and banks have as little to do as possible.
@@ -11,8 +16,8 @@
 // are placed one after another, largest first, where they raise the sum least, and moved again while that lowers it. The
 // results, and those of the other strategies improved in the same way, are compared by predicted time, and the best wins.
 //
-// Limitations: routes are the topology's own, static; where a quick answer is wanted, few producers of a domain stand for
-// all, and few nodes are considered.
+// Limitations: routes are the topology's own, static; where a quick answer is wanted and there are many flows, few
+// producers of a domain stand for all, few nodes are considered, and times are those of the busiest resource.
 namespace weir {
 namespace {
 
@@ -21,6 +26,9 @@ constexpr std::size_t fewest_candidates = 6;
 constexpr int most_sweeps = 4;
 // A quick search follows about so many routes.
 constexpr std::size_t quick_routes = 60'000;
+// A quick search simulates sharing too, and looks at all strategies, where that takes a few milliseconds.
+constexpr std::size_t most_quick_flows = 128;
+constexpr int most_quick_resources = 20'000;
 // Simulated sharing is for problems with at most so many flows, and climbing by it for so many simulations.
 constexpr std::size_t most_climb_flows = 400;
 constexpr int most_simulations = 2000;
@@ -40,13 +48,11 @@ class Search {
         most_candidates_{candidates},
         sweeps_{sweeps},
         seats_(problem.seats_per_node()),
+        room_{problem},
         load_(static_cast<std::size_t>(resources(machine_))),
         added_(load_.size()) {
     double bytes = 0, slowest = std::numeric_limits<double>::infinity();
-    for (const DomainTraffic& domain : problem.traffic) {
-      banks_.push_back(std::max(0, fastest_bank(problem, domain.bytes)));
-      bytes += domain.bytes;
-    }
+    for (const DomainTraffic& domain : problem.traffic) bytes += domain.bytes;
     for (const LinkClass& each : machine_.topology->classes())
       if (each.bandwidth.known()) slowest = std::min(slowest, each.bandwidth.value);
     // Times are compared with that of an average domain on one link, so that powers neither vanish nor overflow.
@@ -55,8 +61,8 @@ class Search {
     gather_candidates();
   }
 
-  /// Places every domain, largest first.
-  Places build() {
+  /// Places every domain, largest first; nothing when there is no room for one.
+  std::optional<Places> build() {
     clear();
     std::vector<std::size_t> order(problem_.traffic.size());
     std::iota(order.begin(), order.end(), 0);
@@ -64,6 +70,7 @@ class Search {
     Places places(order.size(), Place{-1, 0});
     for (const std::size_t d : order) {
       places[d] = best_for(d, Place{-1, 0});
+      if (places[d].node < 0) return {};
       put(d, places[d], 1);
     }
     return sweep(std::move(places));
@@ -77,8 +84,30 @@ class Search {
   }
 
   [[nodiscard]] const std::vector<int>& candidates(std::size_t domain) const { return candidates_[domain]; }
-  [[nodiscard]] int bank(std::size_t domain) const { return banks_[domain]; }
   [[nodiscard]] int seats() const { return seats_; }
+  /// A placement with one domain on another node, in the best bank that the others leave there.
+  [[nodiscard]] std::optional<Places> moved(const Places& places, std::size_t domain, int node) const {
+    if (std::ranges::count(places, node, &Place::node) >= seats_) return {};
+    BankRoom room{problem_};
+    for (std::size_t d = 0; d < places.size(); ++d)
+      if (d != domain) room.take(places[d], problem_.traffic[d].bytes);
+    const int bank = room.best(node, problem_.traffic[domain].bytes);
+    if (bank < 0) return {};
+    Places other = places;
+    other[domain] = {node, bank};
+    return other;
+  }
+  /// With two domains in each other's place, if they fit there.
+  [[nodiscard]] std::optional<Places> swapped(const Places& places, std::size_t a, std::size_t b) const {
+    Places other = places;
+    std::swap(other[a], other[b]);
+    BankRoom room{problem_};
+    for (std::size_t d = 0; d < other.size(); ++d) {
+      if (!room.has_room(other[d], problem_.traffic[d].bytes)) return {};
+      room.take(other[d], problem_.traffic[d].bytes);
+    }
+    return other;
+  }
 
  private:
   /// All nodes of a small machine; otherwise some of those that elect, and of those next to their gateways.
@@ -117,6 +146,7 @@ class Search {
 
   void clear() {
     std::ranges::fill(load_, 0.0);
+    room_ = BankRoom{problem_};
     taken_.assign(static_cast<std::size_t>(problem_.nodes()), 0);
   }
 
@@ -147,6 +177,8 @@ class Search {
       added_[r] = 0;
     }
     taken_[static_cast<std::size_t>(place.node)] += sign;
+    if (sign > 0) room_.take(place, problem_.traffic[domain].bytes);
+    else room_.give_back(place, problem_.traffic[domain].bytes);
   }
 
   [[nodiscard]] double rise(std::size_t domain, Place place) {
@@ -168,7 +200,8 @@ class Search {
     double least = now.node >= 0 ? rise(domain, now) * (1 - 1e-9) : std::numeric_limits<double>::infinity();
     const auto consider = [&](int node) {
       if (node == now.node || taken_[static_cast<std::size_t>(node)] >= seats_) return;
-      const Place place{node, banks_[domain]};
+      const Place place{node, room_.best(node, problem_.traffic[domain].bytes)};
+      if (place.bank < 0) return;
       if (const double sum = rise(domain, place); sum < least) {
         least = sum;
         best = place;
@@ -199,78 +232,116 @@ class Search {
   std::size_t most_candidates_;
   int sweeps_;
   int seats_;
+  BankRoom room_;
   std::vector<double> load_, added_;
   std::vector<int> taken_, touched_, path_;
   std::vector<std::vector<int>> candidates_;
-  std::vector<int> banks_;
   double scale_ = 1;
 };
 
 struct Finalist {
+  std::string name;
   Places places;
   double time_s = 0;
 };
 
 /// Moves one domain at a time, or lets two change places, while simulated sharing gets faster.
 void climb(const PlacementProblem& problem, const Search& search, Finalist& finalist) {
-  auto& [places, best] = finalist;
+  auto& [name, places, best] = finalist;
   int left = most_simulations;
-  const auto try_out = [&](const Places& other) {
+  const auto try_out = [&](const std::optional<Places>& other) {
+    if (!other) return false;
     --left;
-    const double time = predict_by_sharing(problem, other).total_s;
+    const double time = predict_by_sharing(problem, *other).total_s;
     if (time >= best * (1 - 1e-9)) return false;
     best = time;
-    places = other;
+    places = *other;
     return true;
   };
   for (bool moved = true; moved && left > 0;) {
     moved = false;
     for (std::size_t d = 0; d < places.size() && left > 0; ++d) {
-      for (const int node : search.candidates(d)) {
-        if (std::ranges::count(places, node, &Place::node) >= search.seats()) continue;
-        Places other = places;
-        other[d] = {node, search.bank(d)};
-        moved = try_out(other) || moved;
-      }
-      for (std::size_t e = d + 1; e < places.size() && left > 0; ++e) {
-        Places other = places;
-        std::swap(other[d].node, other[e].node);
-        moved = try_out(other) || moved;
-      }
+      for (const int node : search.candidates(d)) moved = try_out(search.moved(places, d, node)) || moved;
+      for (std::size_t e = d + 1; e < places.size() && left > 0; ++e)
+        moved = try_out(search.swapped(places, d, e)) || moved;
     }
   }
 }
 
+/// What the first domain would cost elsewhere: the predicted time of the whole with it there and all others as they are.
+std::vector<Candidate> candidates_of_first(const PlacementProblem& problem, const Search& search, const Places& places,
+                                           const std::function<double(const Places&)>& predicted, std::size_t most) {
+  std::vector<Candidate> found;
+  const std::vector<Bank>& banks = problem.machine->banks;
+  const double bytes = problem.traffic.front().bytes;
+  for (int bank = 0; bank < static_cast<int>(banks.size()); ++bank) {
+    Candidate candidate{0, {places.front().node, bank}, 0, {}};
+    candidate.unfit = problem.unfit(banks[static_cast<std::size_t>(bank)], bytes).value_or("");
+    Places other = places;
+    other.front() = candidate.place;
+    candidate.cost_s = predicted(other);
+    found.push_back(std::move(candidate));
+  }
+  if (banks.empty()) found.push_back({0, places.front(), predicted(places), {}});
+  const std::vector<int>& nodes = search.candidates(0);
+  const std::size_t stride = (nodes.size() + most - 1) / most;
+  for (std::size_t k = 0; k < nodes.size(); k += stride) {
+    if (nodes[k] == places.front().node) continue;
+    Candidate& candidate = found.emplace_back();
+    candidate.place.node = nodes[k];
+    const std::optional<Places> other = search.moved(places, 0, nodes[k]);
+    if (other) candidate.place = other->front();
+    else candidate.unfit = "aggregates other domains already";
+    candidate.cost_s = predicted(other ? *other : places);
+  }
+  return found;
+}
+
 }  // namespace
 
-Result<Places> place_by_contention(const PlacementProblem& given, Effort effort) {
+Result<Election> elect_by_contention(const PlacementProblem& given, Effort effort) {
+  const bool quick = effort == Effort::quick;
+  std::size_t flows = 0;
+  for (const DomainTraffic& domain : given.traffic) flows += domain.producers.size() + 1;
+  const bool simulates = !quick || (flows <= most_quick_flows && resources(*given.machine) <= most_quick_resources);
   const std::size_t each = std::max<std::size_t>(1, quick_routes / (3 * given.traffic.size()));
-  const std::size_t candidates =
-      effort == Effort::quick ? std::clamp(each / 16, fewest_candidates, most_candidates) : most_candidates;
+  const std::size_t candidates = quick ? std::clamp(each / 16, fewest_candidates, most_candidates) : most_candidates;
   const PlacementProblem problem{
-      given, effort == Effort::quick ? thinned(given.traffic, std::max<std::size_t>(2, each / candidates)) : given.traffic};
-  Search search{problem, candidates, effort == Effort::quick ? 1 : most_sweeps};
-  std::vector<Places> found{search.build()};
+      given, quick ? thinned(given.traffic, std::max<std::size_t>(2, each / candidates)) : given.traffic};
+  Search search{problem, candidates, quick ? 1 : most_sweeps};
+  LoadPredictor loads{*problem.machine};
+  const auto predicted = [&](const Places& places) {
+    return (simulates ? predict_by_sharing(problem, places) : loads.predict(problem, places)).total_s;
+  };
+  std::vector<Finalist> finalists;
+  const auto add = [&](std::string name, Places places) {
+    const double time = predicted(places);
+    finalists.push_back({std::move(name), std::move(places), time});
+  };
+  std::optional<Places> built = search.build();
+  if (built) add("own search", std::move(*built));
   for (const Strategy other : {Strategy::greedy, Strategy::shortest_path, Strategy::longest_path, Strategy::random,
                                Strategy::tapioca, Strategy::ma_tapioca}) {
-    if (effort == Effort::quick && other != Strategy::shortest_path) continue;
+    if (!simulates && other != Strategy::shortest_path) continue;
     Result<Election> election = elect(problem, other, effort);
     if (!election) return election.status();
-    found.push_back(election->places);
-    found.push_back(search.improve(std::move(election->places)));
-  }
-  std::vector<Finalist> finalists;
-  for (Places& places : found) {
-    const double time =
-        (effort == Effort::thorough ? predict_by_sharing(problem, places) : predict_from_loads(problem, places)).total_s;
-    finalists.push_back({std::move(places), time});
+    add(std::string{name(other)}, election->places);
+    add(fmt::format("{} improved", name(other)), search.improve(std::move(election->places)));
   }
   std::ranges::stable_sort(finalists, {}, &Finalist::time_s);
-  std::size_t flows = 0;
-  for (const DomainTraffic& domain : problem.traffic) flows += domain.producers.size() + 1;
-  if (effort == Effort::thorough && flows <= most_climb_flows)
-    for (std::size_t k = 0; k < std::min(most_climbs, finalists.size()); ++k) climb(problem, search, finalists[k]);
-  return std::ranges::min_element(finalists, {}, &Finalist::time_s)->places;
+  if (!quick && flows <= most_climb_flows)
+    for (std::size_t k = 0; k < std::min(most_climbs, finalists.size()); ++k) {
+      const double before = finalists[k].time_s;
+      climb(problem, search, finalists[k]);
+      if (finalists[k].time_s < before) finalists[k].name += ", moved one by one";
+    }
+  std::ranges::stable_sort(finalists, {}, &Finalist::time_s);
+  Election election;
+  election.places = finalists.front().places;
+  for (const Finalist& finalist : finalists) election.rivals.push_back({finalist.name, finalist.time_s});
+  election.candidates =
+      candidates_of_first(problem, search, election.places, predicted, quick ? fewest_candidates : most_candidates);
+  return election;
 }
 
 }  // namespace weir

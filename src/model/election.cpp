@@ -7,6 +7,7 @@
 
 #include "core/errors.hpp"
 #include "core/nearest.hpp"
+#include "model/bank_room.hpp"
 
 namespace weir {
 namespace {
@@ -31,13 +32,15 @@ class Seats {
   std::vector<int> taken_;
 };
 
-/// The electorate without nodes that have enough to do; all nodes when it has nobody left.
-std::vector<int> voters(const PlacementProblem& problem, int domain, const Seats& seats) {
+/// The electorate without nodes that have enough to do, or no room; all others when it has nobody left.
+std::vector<int> voters(const PlacementProblem& problem, int domain, const Seats& seats, const BankRoom& room) {
+  const double bytes = problem.traffic[static_cast<std::size_t>(domain)].bytes;
+  const auto can = [&](int node) { return seats.free(node) && room.best(node, bytes) >= 0; };
   std::vector<int> nodes = problem.electorate(domain);
-  std::erase_if(nodes, [&](int node) { return !seats.free(node); });
+  std::erase_if(nodes, [&](int node) { return !can(node); });
   if (nodes.empty())
     for (int node = 0; node < problem.nodes(); ++node)
-      if (seats.free(node)) nodes.push_back(node);
+      if (can(node)) nodes.push_back(node);
   return nodes;
 }
 
@@ -48,8 +51,8 @@ int by_distance(const PlacementProblem& problem, const std::vector<int>& nodes, 
 
 class Ballot {
  public:
-  Ballot(const PlacementProblem& problem, const CostModel& model, Election& election)
-      : problem_{problem}, model_{model}, election_{election} {}
+  Ballot(const PlacementProblem& problem, const CostModel& model, const BankRoom& room, Election& election)
+      : problem_{problem}, model_{model}, room_{room}, election_{election} {}
 
   Place cheapest(int domain, const std::vector<int>& nodes) {
     best_ = {};
@@ -74,6 +77,8 @@ class Ballot {
       Candidate candidate{domain, place, model_.cost(problem_, domain, place), {}};
       if (!problem_.machine->banks.empty())
         candidate.unfit = problem_.unfit(problem_.machine->banks[static_cast<std::size_t>(bank)], bytes).value_or("");
+      if (candidate.unfit.empty() && !room_.has_room(place, bytes))
+        candidate.unfit = "other aggregators of the node have taken it";
       if (candidate.unfit.empty() && (cost_ < 0 || candidate.cost_s < cost_)) {
         best_ = place;
         cost_ = candidate.cost_s;
@@ -86,6 +91,7 @@ class Ballot {
 
   const PlacementProblem& problem_;
   const CostModel& model_;
+  const BankRoom& room_;
   Election& election_;
   Place best_;
   double cost_ = -1;
@@ -103,19 +109,6 @@ Result<Strategy> parse_strategy(std::string_view text) {
                  fmt::format("did you mean '{}'? There are {}", nearest(std::string{text}, names), fmt::join(names, ", ")));
 }
 
-int fastest_bank(const PlacementProblem& problem, double domain_bytes) {
-  int best = -1;
-  double rate = -1;
-  for (const int b : problem.fitting_banks(domain_bytes)) {
-    const Bank& bank = problem.machine->banks[static_cast<std::size_t>(b)];
-    if (const double slower = std::min(bank.read.value, bank.write.value); slower > rate) {
-      rate = slower;
-      best = b;
-    }
-  }
-  return best;
-}
-
 Status no_bank(const PlacementProblem& placement, double domain_bytes) {
   std::string why;
   for (const Bank& bank : placement.machine->banks)
@@ -124,26 +117,33 @@ Status no_bank(const PlacementProblem& placement, double domain_bytes) {
                  "use fewer or smaller buffers, or ask for less of the bank");
 }
 
+Status no_room(const PlacementProblem& placement) {
+  return problem(Code::no_memory,
+                 fmt::format("cannot place aggregation buffers: the memory banks of {} node{} have no room for {} domains "
+                             "with {} buffers of {} each",
+                             placement.nodes(), placement.nodes() == 1 ? "" : "s", placement.traffic.size(),
+                             placement.buffers, format_figure(placement.buffer_bytes, Unit::bytes)),
+                 "use fewer or smaller buffers, fewer aggregators, or ask for less of the bank");
+}
+
 Result<Election> elect(const PlacementProblem& problem, Strategy strategy, Effort effort, std::uint64_t seed) {
   Election election;
   for (const DomainTraffic& domain : problem.traffic)
-    if (!problem.machine->banks.empty() && fastest_bank(problem, domain.bytes) < 0) return no_bank(problem, domain.bytes);
-  if (strategy == Strategy::contention) {
-    Result<Places> places = place_by_contention(problem, effort);
-    if (!places) return places.status();
-    election.places = std::move(*places);
-    return election;
-  }
+    if (!problem.machine->banks.empty() && problem.fitting_banks(domain.bytes).empty()) return no_bank(problem, domain.bytes);
+  if (strategy == Strategy::contention) return elect_by_contention(problem, effort);
   const PlacementProblem thin{problem, thinned(problem.traffic, most_producers)};
   const TapiocaModel tapioca;
   const MaTapiocaModel ma_tapioca;
   const CostModel& model = strategy == Strategy::tapioca ? static_cast<const CostModel&>(tapioca) : ma_tapioca;
-  Ballot ballot{thin, model, election};
+  BankRoom room{problem};
+  Ballot ballot{thin, model, room, election};
   Seats seats{problem};
   std::mt19937_64 random{seed};
   for (int d = 0; d < static_cast<int>(problem.traffic.size()); ++d) {
-    const std::vector<int> nodes = voters(problem, d, seats);
-    Place place{nodes.front(), std::max(0, fastest_bank(problem, problem.traffic[static_cast<std::size_t>(d)].bytes))};
+    const double bytes = problem.traffic[static_cast<std::size_t>(d)].bytes;
+    const std::vector<int> nodes = voters(problem, d, seats, room);
+    if (nodes.empty()) return no_room(problem);
+    Place place{nodes.front(), 0};
     switch (strategy) {
       case Strategy::greedy: break;
       case Strategy::shortest_path: place.node = by_distance(problem, nodes, true); break;
@@ -153,7 +153,9 @@ Result<Election> elect(const PlacementProblem& problem, Strategy strategy, Effor
       case Strategy::ma_tapioca:
       case Strategy::contention: place = ballot.cheapest(d, nodes); break;
     }
+    if (strategy != Strategy::ma_tapioca) place.bank = room.best(place.node, bytes);
     seats.take(place.node);
+    room.take(place, bytes);
     election.places.push_back(place);
   }
   return election;

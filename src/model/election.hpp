@@ -31,9 +31,16 @@ struct Candidate {
   std::string unfit;  ///< why it was out of the question; empty when it was not
 };
 
+/// A whole placement that was considered.
+struct Rival {
+  std::string name;
+  double seconds = 0;  ///< predicted
+};
+
 struct Election {
   Places places;
   std::vector<Candidate> candidates;  ///< of domain 0 and a few more: enough to explain, not all of them
+  std::vector<Rival> rivals;          ///< of a strategy that compares placements
 };
 
 /// How much may be spent on our own strategy: `quick` looks at loads only, `thorough` also simulates sharing.
@@ -44,11 +51,11 @@ Result<Election> elect(const PlacementProblem& problem, Strategy strategy, Effor
                        std::uint64_t seed = 1);
 
 /// Our own: see contention.cpp.
-Result<Places> place_by_contention(const PlacementProblem& problem, Effort effort);
+Result<Election> elect_by_contention(const PlacementProblem& problem, Effort effort);
 
-/// The first bank, in the order of the machine's, that holds a domain's buffers, fastest first. -1 when none does.
-int fastest_bank(const PlacementProblem& problem, double domain_bytes);
 /// Says that no bank will do, and why each does not.
 Status no_bank(const PlacementProblem& problem, double domain_bytes);
+/// Says that those that would are taken by other domains, on all nodes that may aggregate.
+Status no_room(const PlacementProblem& problem);
 
 }  // namespace weir

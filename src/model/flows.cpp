@@ -15,49 +15,6 @@ Flow make_flow(const Machine& machine, std::vector<int> path, double bytes) {
   return {std::move(path), bytes, latency};
 }
 
-/// Totals when gathering of the first buffer and storing of the last cannot overlap with anything.
-Prediction composed(const PlacementProblem& problem, const Places& places, double gather, double store, double both) {
-  Prediction prediction{gather, store, both, 0, 1, -1};
-  double most = 0;
-  for (std::size_t d = 0; d < places.size(); ++d) most = std::max(most, problem.traffic[d].bytes);
-  if (problem.buffer_bytes > 0) prediction.rounds = std::max(1, static_cast<int>(std::ceil(most / problem.buffer_bytes)));
-  prediction.total_s = problem.buffers < 2 ? gather + store
-                                           : std::max(both, std::max(gather, store)) +
-                                                 std::min(gather, store) / prediction.rounds;
-  return prediction;
-}
-
-/// What each resource has to carry, and which ones carry anything.
-struct Loads {
-  std::vector<double> bytes;
-  std::vector<int> touched;
-
-  explicit Loads(const Machine& machine) : bytes(static_cast<std::size_t>(resources(machine))) {}
-  void add(const std::vector<Flow>& flows) {
-    for (const Flow& flow : flows)
-      for (const int resource : flow.resources) {
-        double& here = bytes[static_cast<std::size_t>(resource)];
-        if (here == 0) touched.push_back(resource);
-        here += flow.bytes;
-      }
-  }
-  [[nodiscard]] double busiest_s(const Machine& machine, int& which) const {
-    double most = 0;
-    for (const int resource : touched) {
-      const double time = bytes[static_cast<std::size_t>(resource)] / resource_bandwidth(machine, resource);
-      if (time > most) {
-        most = time;
-        which = resource;
-      }
-    }
-    return most;
-  }
-  void clear() {
-    for (const int resource : touched) bytes[static_cast<std::size_t>(resource)] = 0;
-    touched.clear();
-  }
-};
-
 double longest_latency(const std::vector<Flow>& flows) {
   double most = 0;
   for (const Flow& flow : flows) most = std::max(most, flow.latency_s);
@@ -71,6 +28,16 @@ std::vector<const Flow*> pointers(const std::vector<Flow>& flows) {
 }
 
 }  // namespace
+
+Prediction with_buffers(Prediction prediction, const PlacementProblem& problem) {
+  double most = 0;
+  for (const DomainTraffic& domain : problem.traffic) most = std::max(most, domain.bytes);
+  if (problem.buffer_bytes > 0) prediction.rounds = std::max(1, static_cast<int>(std::ceil(most / problem.buffer_bytes)));
+  const auto [shorter, longer] = std::minmax(prediction.gather_s, prediction.store_s);
+  prediction.total_s =
+      problem.buffers < 2 ? shorter + longer : std::max(prediction.both_s, longer) + shorter / prediction.rounds;
+  return prediction;
+}
 
 int resources(const Machine& machine) noexcept {
   return machine.links() + machine.nodes() * static_cast<int>(machine.banks.size());
@@ -125,21 +92,47 @@ FlowSet FlowSet::of(const PlacementProblem& problem, const Places& places) {
   return set;
 }
 
-Prediction predict_from_loads(const PlacementProblem& problem, const Places& places) {
-  const Machine& machine = *problem.machine;
+LoadPredictor::LoadPredictor(const Machine& machine)
+    : machine_{machine}, bytes_(static_cast<std::size_t>(resources(machine))) {}
+
+void LoadPredictor::add(const std::vector<Flow>& flows) {
+  for (const Flow& flow : flows)
+    for (const int resource : flow.resources) {
+      double& here = bytes_[static_cast<std::size_t>(resource)];
+      if (here == 0) touched_.push_back(resource);
+      here += flow.bytes;
+    }
+}
+
+void LoadPredictor::clear() {
+  for (const int resource : touched_) bytes_[static_cast<std::size_t>(resource)] = 0;
+  touched_.clear();
+}
+
+double LoadPredictor::busiest_s(int& which) const {
+  double most = 0;
+  for (const int resource : touched_) {
+    const double time = bytes_[static_cast<std::size_t>(resource)] / resource_bandwidth(machine_, resource);
+    if (time > most) {
+      most = time;
+      which = resource;
+    }
+  }
+  return most;
+}
+
+Prediction LoadPredictor::predict(const PlacementProblem& problem, const Places& places) {
   const FlowSet flows = FlowSet::of(problem, places);
-  Loads loads{machine};
   int which = -1;
-  loads.add(flows.store);
-  const double store_s = loads.busiest_s(machine, which) + longest_latency(flows.store);
-  loads.clear();
-  loads.add(flows.gather);
-  const double gather_s = loads.busiest_s(machine, which) + longest_latency(flows.gather);
-  loads.add(flows.store);
-  const double both_s = loads.busiest_s(machine, which);
-  Prediction prediction = composed(problem, places, gather_s, store_s, both_s);
-  prediction.bottleneck = which;
-  return prediction;
+  clear();
+  add(flows.store);
+  const double store_s = busiest_s(which) + longest_latency(flows.store);
+  clear();
+  add(flows.gather);
+  const double gather_s = busiest_s(which) + longest_latency(flows.gather);
+  add(flows.store);
+  const double both_s = busiest_s(which);
+  return with_buffers({gather_s, store_s, both_s, 0, 1, which}, problem);
 }
 
 Prediction predict_by_sharing(const PlacementProblem& problem, const Places& places) {
@@ -148,9 +141,8 @@ Prediction predict_by_sharing(const PlacementProblem& problem, const Places& pla
   std::vector<const Flow*> all = pointers(flows.gather);
   const double gather_s = shared_finish_s(machine, all), store_s = shared_finish_s(machine, pointers(flows.store));
   for (const Flow& flow : flows.store) all.push_back(&flow);
-  Prediction prediction = composed(problem, places, gather_s, store_s, shared_finish_s(machine, all));
-  prediction.bottleneck = predict_from_loads(problem, places).bottleneck;
-  return prediction;
+  const int bottleneck = predict_from_loads(problem, places).bottleneck;
+  return with_buffers({gather_s, store_s, shared_finish_s(machine, all), 0, 1, bottleneck}, problem);
 }
 
 }  // namespace weir

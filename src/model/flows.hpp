@@ -42,8 +42,28 @@ struct Prediction {
   int bottleneck = -1;  ///< the resource that decides, if one does
 };
 
-/// From the load of the busiest resource: cheap.
-Prediction predict_from_loads(const PlacementProblem& problem, const Places& places);
+/// The same placement with the buffers of a problem: rounds, and the total when gathering of the first buffer and storing
+/// of the last cannot overlap with anything.
+Prediction with_buffers(Prediction prediction, const PlacementProblem& problem);
+
+/// Predicts from the load of the busiest resource: cheap, and cheaper when it is used again.
+class LoadPredictor {
+ public:
+  explicit LoadPredictor(const Machine& machine);
+  Prediction predict(const PlacementProblem& problem, const Places& places);
+
+ private:
+  void add(const std::vector<Flow>& flows);
+  void clear();
+  double busiest_s(int& which) const;
+
+  const Machine& machine_;
+  std::vector<double> bytes_;  // by resource
+  std::vector<int> touched_;   // the resources that carry anything
+};
+inline Prediction predict_from_loads(const PlacementProblem& problem, const Places& places) {
+  return LoadPredictor{*problem.machine}.predict(problem, places);
+}
 /// From a simulation in which all flows start at once and share every resource fairly (max-min): exact for fluids,
 /// n log n in flows for every flow that ends.
 Prediction predict_by_sharing(const PlacementProblem& problem, const Places& places);

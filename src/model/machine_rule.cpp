@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "core/units.hpp"
 #include "model/election.hpp"
+#include "model/explanation.hpp"
 #include "model/three_phases.hpp"
 
 namespace weir {
@@ -40,7 +42,7 @@ double slowest_link_latency(const Machine& machine) {
 class Trial {
  public:
   Trial(const Machine& machine, const Demand& demand, const PlanLimits& limits)
-      : machine_{machine}, demand_{demand}, limits_{limits} {
+      : machine_{machine}, demand_{demand}, limits_{limits}, loads_{machine} {
     problem_.machine = &machine;
     problem_.job_nodes = demand.nodes->nodes();
     problem_.most_per_node = most_per_node;
@@ -69,26 +71,40 @@ class Trial {
     if (problem_.traffic.empty()) return;
     const std::uint64_t room = std::max<std::uint64_t>(1, limits_.memory / limits_.buffers);
     std::uint64_t tried = 0;
+    std::optional<Prediction> known;
     for (const std::uint64_t size : sizes) {
       const std::uint64_t buffer = std::min(limits_.buffer_size ? limits_.buffer_size : size, room);
       if (buffer == tried) break;
       tried = buffer;
       problem_.buffer_bytes = static_cast<double>(buffer);
-      Result<Election> election = elect(problem_, Strategy::shortest_path);
-      if (!election) continue;
-      const Prediction prediction =
-          servers_ ? predict_three_phases(problem_, election->places, *servers_, demand_.direction)
-                   : predict_from_loads(problem_, election->places);
+      Prediction prediction;
+      if (known && fits_anywhere()) {  // then the aggregators are where they were
+        prediction = with_buffers(*known, problem_);
+      } else {
+        Result<Election> election = elect(problem_, Strategy::shortest_path);
+        if (!election) continue;
+        prediction = servers_ ? predict_three_phases(problem_, election->places, *servers_, demand_.direction)
+                              : loads_.predict(problem_, election->places);
+        if (!servers_) known = prediction;
+      }
       const double seconds =
           prediction.total_s + prediction.rounds * (servers_ ? storage_call_s(machine_) : round_s(machine_));
       if (seconds < best_.seconds * worth_it) best_ = {aggregators, buffer, seconds};
     }
   }
 
+  /// Whether every bank holds as many aggregators as a node may have.
+  [[nodiscard]] bool fits_anywhere() const {
+    return std::ranges::all_of(machine_.banks, [&](const Bank& bank) {
+      return !bank.capacity.known() || bank.capacity.value >= problem_.seats_per_node() * problem_.needed(0);
+    });
+  }
+
   const Machine& machine_;
   const Demand& demand_;
   const PlanLimits& limits_;
   PlacementProblem problem_;
+  LoadPredictor loads_;
   const Bank* servers_ = nullptr;
   Choice best_;
 };
@@ -163,6 +179,10 @@ Placement MachineRule::place(const Demand& demand, const PlanLimits& limits) con
   }
   Placement placement = rule_of_thumb.place(demand, chosen);
   const bool is_direct = placement.mode == Mode::direct;
+  if (is_direct) {
+    placement.predicted_s = direct;
+    placement.details = explain_direct(machine_, demand, direct);
+  }
   placement.remote = three && !is_direct;
   placement.why = fmt::format(
       "{}: every rank for itself would take {}, {}{}; {}",

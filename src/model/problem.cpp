@@ -10,10 +10,9 @@ std::optional<std::string> PlacementConditions::unfit(const Bank& candidate, dou
   if (candidate.is_remote()) return "is memory of other nodes, which steps go through in three phases";
   if (candidate.persistency < persistency)
     return fmt::format("keeps data for '{}', '{}' is required", name(candidate.persistency), name(persistency));
-  const double needed = stays ? domain_bytes : buffers * buffer_bytes;
-  if (candidate.capacity.known() && candidate.capacity.value < needed)
+  if (const double bytes = needed(domain_bytes); candidate.capacity.known() && candidate.capacity.value < bytes)
     return fmt::format("holds {}, {} are needed", format_figure(candidate.capacity.value, Unit::bytes),
-                       format_figure(needed, Unit::bytes));
+                       format_figure(bytes, Unit::bytes));
   return {};
 }
 

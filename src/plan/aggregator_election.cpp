@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/units.hpp"
+#include "model/bank_room.hpp"
 #include "model/explanation.hpp"
 #include "model/three_phases.hpp"
 
@@ -45,8 +46,9 @@ void set_conditions(PlacementProblem& problem, const Layout& layout, const Machi
   problem.stays = rules.stays;
 }
 
-/// Ranks of the elected nodes, each at most once, spread over their node.
-void seat(Layout& layout, const Places& places, const NodeMap& nodes) {
+}  // namespace
+
+void seat_aggregators(Layout& layout, const Places& places, const NodeMap& nodes) {
   std::vector<std::size_t> wanted(nodes.ranks_on.size()), seated(nodes.ranks_on.size());
   for (const Place& place : places) ++wanted[static_cast<std::size_t>(place.node)];
   for (std::size_t d = 0; d < places.size(); ++d) {
@@ -57,8 +59,6 @@ void seat(Layout& layout, const Places& places, const NodeMap& nodes) {
   layout.placement.aggregators.clear();
   for (const Domain& domain : layout.domains) layout.placement.aggregators.push_back(domain.aggregator);
 }
-
-}  // namespace
 
 Traffic traffic_of(const Layout& layout, std::span<const Footprint> footprints, const NodeMap& nodes) {
   Traffic traffic(layout.domains.size());
@@ -79,23 +79,10 @@ Traffic traffic_of(const Layout& layout, std::span<const Footprint> footprints, 
   return traffic;
 }
 
-Status choose_banks(Layout& layout, const Machine& machine, const ElectionRules& rules) {
-  if (machine.banks.empty()) return {};
-  PlacementProblem problem;
-  set_conditions(problem, layout, machine, rules);
-  layout.placement.banks.clear();
-  for (const Domain& domain : layout.domains) {
-    const double bytes =
-        static_cast<double>(layout.cuts[domain.first_window + domain.windows] - layout.cuts[domain.first_window]);
-    const int bank = fastest_bank(problem, bytes);
-    if (bank < 0) return no_bank(problem, bytes);
-    layout.placement.banks.push_back(static_cast<std::uint32_t>(bank));
-  }
-  return {};
-}
+namespace {
 
-Status elect_aggregators(Layout& layout, std::span<const Footprint> footprints, const NodeMap& nodes,
-                         const Machine& machine, const ElectionRules& rules) {
+PlacementProblem problem_of(const Layout& layout, std::span<const Footprint> footprints, const NodeMap& nodes,
+                            const Machine& machine, const ElectionRules& rules) {
   PlacementProblem problem;
   set_conditions(problem, layout, machine, rules);
   problem.traffic = traffic_of(layout, footprints, nodes);
@@ -104,11 +91,46 @@ Status elect_aggregators(Layout& layout, std::span<const Footprint> footprints, 
   for (std::size_t d = 0; d < problem.traffic.size(); ++d)
     if (problem.traffic[d].producers.empty())
       problem.traffic[d].producers.push_back({nodes.node_of[static_cast<std::size_t>(layout.domains[d].aggregator)], 0});
+  return problem;
+}
+
+void note_banks(Layout& layout, const Places& places) {
+  layout.placement.banks.clear();
+  for (const Place& place : places) layout.placement.banks.push_back(static_cast<std::uint32_t>(place.bank));
+}
+
+}  // namespace
+
+Status keep_aggregators(Layout& layout, std::span<const Footprint> footprints, const NodeMap& nodes,
+                        const Machine& machine, const ElectionRules& rules, const std::string& reason) {
+  const PlacementProblem problem = problem_of(layout, footprints, nodes, machine, rules);
+  BankRoom room{problem};
+  Election election;
+  for (std::size_t d = 0; d < layout.domains.size(); ++d) {
+    const double bytes = problem.traffic[d].bytes;
+    const int node = nodes.node_of[static_cast<std::size_t>(layout.domains[d].aggregator)];
+    const int bank = room.best(node, bytes);
+    if (bank < 0) return problem.fitting_banks(bytes).empty() ? no_bank(problem, bytes) : no_room(problem);
+    room.take({node, bank}, bytes);
+    election.places.push_back({node, bank});
+  }
+  const Prediction prediction = predict_from_loads(problem, election.places);
+  if (!machine.banks.empty()) note_banks(layout, election.places);
+  layout.placement.predicted_s = prediction.total_s;
+  layout.placement.details = explain_election(problem, {"no election", reason}, election, prediction);
+  return {};
+}
+
+Status elect_aggregators(Layout& layout, std::span<const Footprint> footprints, const NodeMap& nodes,
+                         const Machine& machine, const ElectionRules& rules) {
+  PlacementProblem problem = problem_of(layout, footprints, nodes, machine, rules);
   std::size_t smallest = nodes.ranks_on.front().size();
   for (const auto& ranks : nodes.ranks_on) smallest = std::min(smallest, ranks.size());
   const auto even = (layout.domains.size() + nodes.ranks_on.size() - 1) / nodes.ranks_on.size();
   // More domains than the smallest node has ranks stay as the rule of thumb spread them.
-  if (even > smallest) return choose_banks(layout, machine, rules);
+  if (even > smallest)
+    return keep_aggregators(layout, footprints, nodes, machine, rules,
+                            "there are more aggregators than the smallest node has ranks for, so they are spread evenly");
   problem.most_per_node = static_cast<int>(even);
 
   Result<Election> election = elect(problem, rules.strategy);
@@ -126,9 +148,8 @@ Status elect_aggregators(Layout& layout, std::span<const Footprint> footprints, 
     }
     if (layout.placement.remote) prediction = through;
   }
-  seat(layout, election->places, nodes);
-  layout.placement.banks.clear();
-  for (const Place& place : election->places) layout.placement.banks.push_back(static_cast<std::uint32_t>(place.bank));
+  seat_aggregators(layout, election->places, nodes);
+  note_banks(layout, election->places);
   layout.placement.predicted_s = prediction.total_s;
   layout.placement.details = explain_election(problem, rules.strategy, *election, prediction);
   return {};

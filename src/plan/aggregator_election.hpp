@@ -22,8 +22,12 @@ struct ElectionRules {
 /// What each node gives to each domain of a layout, as far as footprints tell.
 Traffic traffic_of(const Layout& layout, std::span<const Footprint> footprints, const NodeMap& nodes);
 
-/// Chooses the banks of aggregators that stay where they are, such as those of sub-files.
-Status choose_banks(Layout& layout, const Machine& machine, const ElectionRules& rules);
+/// Gives domains to ranks of the elected nodes, each at most once, spread over their node.
+void seat_aggregators(Layout& layout, const Places& places, const NodeMap& nodes);
+
+/// Chooses the banks of aggregators that stay where they are, such as those of sub-files, for this reason.
+Status keep_aggregators(Layout& layout, std::span<const Footprint> footprints, const NodeMap& nodes,
+                        const Machine& machine, const ElectionRules& rules, const std::string& reason);
 
 /// Lets a model choose the ranks that aggregate a layout's domains, and says why. Node k of the job is the machine's
 /// node k, which has at least as many. Every rank that asks with the same gets the same.

@@ -339,10 +339,14 @@ bool surely_disjoint(std::span<const Footprint> footprints) {
 }
 
 /// With the traffic of this step known, aggregation may turn out slower than every rank for itself.
-std::optional<std::string> why_direct_after_all(const Layout& layout, std::span<const Footprint> footprints,
+struct DirectAfterAll {
+  std::string why;
+  double seconds = 0;
+};
+std::optional<DirectAfterAll> why_direct_after_all(const Layout& layout, std::span<const Footprint> footprints,
                                                 const Demand& demand, const PlanRequest& request) {
   const Placement& placement = layout.placement;
-  if (request.limits.mode != PlanLimits::Prefer::any || placement.remote || placement.predicted_s <= 0 ||
+  if (!request.trusts_figures || request.limits.mode != PlanLimits::Prefer::any || placement.remote || placement.predicted_s <= 0 ||
       !demand.storage.shared || demand.nodes->nodes() == 1 || request.files.divided())
     return {};
   if (request.direction == Direction::write) {
@@ -356,8 +360,9 @@ std::optional<std::string> why_direct_after_all(const Layout& layout, std::span<
   const double aggregated = placement.predicted_s + rounds * round_s(*request.machine);
   const double direct = direct_s(*request.machine, demand);
   if (direct >= aggregated) return {};
-  return fmt::format("direct: with the traffic of this step aggregation takes {}, every rank for itself {}",
-                     format_seconds(aggregated), format_seconds(direct));
+  return DirectAfterAll{fmt::format("direct: with the traffic of this step aggregation takes {}, every rank for itself {}",
+                                    format_seconds(aggregated), format_seconds(direct)),
+                        direct};
 }
 
 }  // namespace
@@ -386,15 +391,19 @@ Result<Layout> plan_layout(std::span<const Footprint> footprints, std::span<cons
   if (request.machine && !layout.domains.empty())
     if (Status status = !request.files.divided()
                             ? elect_aggregators(layout, footprints, *request.nodes, *request.machine, rules)
-                            : choose_banks(layout, *request.machine, rules);
+                            : keep_aggregators(layout, footprints, *request.nodes, *request.machine, rules,
+                                               "aggregators stay on the nodes of their sub-files");
         !status.ok())
       return status;
+  if (request.machine && !request.trusts_figures && request.nodes->nodes() > 1)
+    layout.placement.why += "; by a rule of thumb, as nobody has measured the storage (`weir machine --calibrate` does)";
   if (request.machine && !layout.domains.empty())
-    if (auto why = why_direct_after_all(layout, footprints, demand, request)) {
+    if (auto after_all = why_direct_after_all(layout, footprints, demand, request)) {
       PlanLimits limits = request.limits;
       limits.mode = PlanLimits::Prefer::direct;
       placement = request.model->place(demand, limits);
-      placement.why = std::move(*why);
+      placement.why = std::move(after_all->why);
+      placement.predicted_s = after_all->seconds;
       layout = make_layout(footprints, demand, placement, request.files);
     }
   Writer content;

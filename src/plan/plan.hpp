@@ -128,6 +128,7 @@ struct PlanRequest {
   FileGroups files;
   const PlacementModel* model = nullptr;
   const Machine* machine = nullptr;  ///< where it is known, its model chooses the aggregators
+  bool trusts_figures = true;        ///< of the machine; else they only say where to aggregate, not whether
   ElectionRules rules;
 };
 
@@ -142,5 +143,12 @@ std::vector<RankPlan> plan_all(std::vector<RankDeclaration> declarations, const 
 std::string plan_text(const Layout& layout, const NodeMap& nodes);
 /// What was chosen and why, in words.
 std::string explain_plan(const Layout& layout, const NodeMap& nodes);
+/// What a machine of one node makes of a layout for which nobody asked it: what each way would take, where the buffers
+/// are, what the links carry.
+struct Opinion {
+  std::string text;
+  double predicted_s = 0;
+};
+Opinion opinion_on(const Layout& layout, const NodeMap& nodes, const Machine& machine);
 
 }  // namespace weir

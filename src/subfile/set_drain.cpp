@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "core/errors.hpp"
 #include "storage/complete.hpp"
@@ -33,7 +35,17 @@ Status SetDrain::open() {
   return {};
 }
 
-Status SetDrain::run(const std::string& target) {
+void SetDrain::keep_to(std::uint64_t rate, const Stopwatch& since) const {
+  constexpr double longest_nap_s = 0.05;  // a drain that is given up ends soon
+  while (rate > 0 && !stopped_) {
+    const double ahead = static_cast<double>(done()) / static_cast<double>(rate) - since.seconds();
+    if (ahead <= 0) return;
+    std::this_thread::sleep_for(std::chrono::duration<double>{std::min(ahead, longest_nap_s)});
+  }
+}
+
+Status SetDrain::run(const std::string& target, std::uint64_t rate) {
+  const Stopwatch since;
   auto to = system_.open(target, OpenMode::update);
   if (!to) return to.status();
   for (const Extent& reach : lookup_.reach())
@@ -41,6 +53,7 @@ Status SetDrain::run(const std::string& target) {
       if (stopped_) return problem(Code::invalid, fmt::format("cannot drain to '{}': it was given up", target));
       const Extent part{at, std::min<std::uint64_t>(whole_.size(), reach.end() - at)};
       if (Status status = copy(part, **to, target); !status.ok()) return status;
+      keep_to(rate, since);
     }
   if (const int error = (*to)->sync()) return storage_problem(error, "sync", target);
   if (const int error = (*to)->close()) return storage_problem(error, "close", target);

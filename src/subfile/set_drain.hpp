@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/stopwatch.hpp"
 #include "subfile/set_declaration.hpp"
 #include "subfile/set_storage.hpp"
 
@@ -23,13 +24,16 @@ class SetDrain {
 
   /// Opens what it will read, so that it is there even when another set takes its place.
   Status open();
-  /// Copies all of it to `target`, which exists, and makes that durable. Ends early after `stop`.
-  Status run(const std::string& target);
+  /// Copies all of it to `target`, which exists, and makes that durable, with at most `rate` bytes a second unless that
+  /// is 0. Ends early after `stop`.
+  Status run(const std::string& target, std::uint64_t rate = 0);
   void stop() noexcept { stopped_ = true; }
 
  private:
   using Hits = std::vector<SetLookup::Hit>;
   [[nodiscard]] bool is_here(std::uint32_t file) const noexcept { return files_.space.holder_of[file] == node_; }
+  /// Waits until what was copied is no more than the rate allows.
+  void keep_to(std::uint64_t rate, const Stopwatch& since) const;
   Status copy(Extent part, Storage& to, const std::string& target);
   Status load(Hits& hits);
   Status store(Hits& hits, std::uint64_t begin, Storage& to, const std::string& target);

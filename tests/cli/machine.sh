@@ -43,6 +43,12 @@ says out "49152 nodes with 16 ranks each"
 says out "2 GB/s (document: TAPIOCA)"
 says out "384 groups of 128 nodes"
 
+says out "real memory"
+runs 0 "$weir" machine toy
+grep -qE '^  hbm +emulated in ordinary memory: this node has no hbm' out || fail "it does not say that it is emulated" out
+runs 0 "$weir" machine flat 2 bank scratch ssd 1GB
+grep -qE '^  scratch +emulated' out || fail "it does not say that it is emulated" out
+
 runs 0 "$weir" machine torus 4x4x2 link 2GBps ranks 16
 says out "2 GB/s (configured)"
 says out "32 nodes with 16 ranks each"

@@ -11,7 +11,7 @@ trap 'rm -rf "$directory"' EXIT
 cd "$directory"
 
 runs 0 "$weir" drain --help
-for word in --node-dir --keep mpirun "Exit codes"; do says out "$word"; done
+for word in --node-dir --keep --rate mpirun "Exit codes"; do says out "$word"; done
 runs 2 "$weir" drain
 runs 2 "$weir" drain data
 says err "memory.node_directory is not set"
@@ -26,6 +26,7 @@ says out "read back what was written"
 
 # Another job, with a rank a node.
 export WEIR_MACHINE_RANKS_PER_NODE=1
+runs 2 "$@" 2 "$weir" drain --rate fast first_cpp.dat
 runs 1 "$@" 2 "$weir" drain other.dat
 says err "the nodes of this job have nothing of it"
 runs 1 "$@" 1 "$weir" drain first_cpp.dat
@@ -33,7 +34,7 @@ says err "1 of 2 sub-files"
 runs 0 "$@" 2 "$weir" drain --keep first_cpp.dat
 says out first_cpp.dat
 cmp first_cpp.dat expected || fail "drained to other contents"
-runs 0 "$@" 2 "$weir" drain first_cpp.dat
+runs 0 "$@" 2 "$weir" drain --rate 1GiB first_cpp.dat
 cmp first_cpp.dat expected || fail "drained to other contents"
 [ "$(find n0 n1 -type f | wc -l)" -eq 0 ] || fail "something is left on the nodes"
 unset WEIR_STORAGE_TIER WEIR_MEMORY_NODE_DIRECTORY WEIR_MACHINE_RANKS_PER_NODE

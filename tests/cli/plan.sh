@@ -42,12 +42,20 @@ runs 0 "$weir" plan --machine mira-512 --compare --json compared.json
 for model in greedy shortest longest random tapioca ma-tapioca weir; do
   grep -qE "^$model +[0-9.]+ " out || fail "no line of $model" out
 done
+grep -qE "^model .* published$" out || fail "nothing published beside" out
+grep -qE "^longest .* 1\.14$" out || fail "not what was published for longest" out
+grep -qE "^tapioca .* 1\.37$" out || fail "not what was published for tapioca" out
 says out "bytes by class of link"
 says out "predicted:"
 says compared.json '"comparison"'
 runs 0 "$weir" plan --machine theta --nodes 64 --ranks-per-node 4 --workload hacc --parameter particles=1000
 says out "writes 9.28 MiB in"
 says out "model weir on theta"
+first=$(sed -n 's/^  domain 0  *node \([0-9]*\) .*/\1/p' out)
+grep -qE "^  rank [0-9]+ \(node $first\): bytes 0 to" out || fail "the plan and the election name different nodes" out
+for word in "candidates for domain 0:" "  chosen" "placements that were compared: " "by these figures: storage writes"; do
+  says out "$word"
+done
 runs 0 "$weir" plan --machine 'torus 4x4 link 2GBps storage gpfs 1GBps 1us' --workload array1d --ranks-per-node 2
 says out "32 ranks on 16 nodes"
 

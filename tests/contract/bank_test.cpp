@@ -16,6 +16,7 @@
 #include "memory/bank_speed.hpp"
 #include "memory/dram_bank.hpp"
 #include "memory/make_bank.hpp"
+#include "memory/numa_bank.hpp"
 #include "remote/server_bank.hpp"
 #include "remote/server_process.hpp"
 #include "remote/ucx_lender.hpp"
@@ -286,6 +287,45 @@ TEST(Bank, binds_to_numa_nodes_that_exist_only) {
   ASSERT_TRUE(made.ok());
   EXPECT_TRUE((*made)->attributes().emulated);
   EXPECT_NE((*made)->attributes().reason.find("NUMA"), std::string::npos) << (*made)->attributes().reason;
+}
+
+// High-bandwidth memory of a machine with several NUMA nodes, which this one need not be.
+TEST(Bank, binds_all_of_its_memory_to_the_nodes_that_have_it_and_takes_only_what_is_free_there) {
+  static std::vector<std::pair<std::uint64_t, std::vector<int>>> bound;
+  bound.clear();
+  const NumaBank::System system{[](void*, std::uint64_t size, const std::vector<int>& nodes) {
+                                  bound.emplace_back(size, nodes);
+                                  return 0;
+                                },
+                                [](int node) { return node == 1 ? 2 * mib : node == 3 ? mib : 0; }};
+  auto made = NumaBank::make(BankAttributes::of(described(cases[2], 64 * mib)), {1, 3}, system);
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_FALSE((*made)->attributes().emulated);
+  EXPECT_TRUE((*made)->allocate(3 * mib).ok());
+  ASSERT_EQ(bound.size(), 2u);
+  EXPECT_EQ(bound.back(), (std::pair{3 * mib, std::vector<int>{1, 3}}));
+  const auto refused = (*made)->allocate(4 * mib);
+  EXPECT_EQ(refused.status().code(), Code::no_memory);
+  EXPECT_NE(refused.status().message().find("3 MiB are free on its NUMA nodes"), std::string::npos);
+  EXPECT_EQ(node_mask({1, 3}), std::vector<unsigned long>{0b1010});
+  EXPECT_EQ(node_mask({64, 0}), (std::vector<unsigned long>{1, 1}));
+}
+
+TEST(Bank, processes_that_share_an_account_share_its_capacity) {
+  BankAccount node;
+  auto first = make_bank(described(cases[1], 8 * mib), {}), second = make_bank(described(cases[1], 8 * mib), {});
+  ASSERT_TRUE(first.ok() && second.ok());
+  (*first)->share(node);
+  (*second)->share(node);
+  auto taken = (*first)->allocate(6 * mib);
+  ASSERT_TRUE(taken.ok());
+  const auto refused = (*second)->allocate(4 * mib);
+  EXPECT_EQ(refused.status().code(), Code::no_memory);
+  EXPECT_NE(refused.status().message().find("6 MiB of 8 MiB are in use"), std::string::npos)
+      << refused.status().message();
+  *taken = {};
+  EXPECT_TRUE((*second)->allocate(4 * mib).ok());
+  EXPECT_EQ(node.used.load(), 0u);
 }
 
 /// What a child does in which `path` is a new tmpfs of this size that nobody else sees; nothing where that is not

@@ -141,5 +141,20 @@ TEST_F(Calibrate, is_used_by_contexts_that_detect_their_machine) {
   EXPECT_EQ(context.impl()->machine->bank("dram")->read.origin, Origin::measured);
 }
 
+TEST_F(Calibrate, is_trusted_by_contexts_on_several_nodes_without_being_asked_for) {
+  if (ranks() == 1) return;
+  const Settings settings{{"machine.ranks_per_node", "1"}, {"machine.calibration", directory() + "/cache"}};
+  {
+    Context context{MPI_COMM_WORLD, settings};
+    EXPECT_FALSE(context.impl()->trusts_figures);
+    CalibrateOptions asked = options(0.2);
+    asked.storage = ".";
+    ASSERT_TRUE(load_or_calibrate(team_of(context), nodes_of(context, "."), asked).ok());
+  }
+  Context context{MPI_COMM_WORLD, settings};
+  EXPECT_TRUE(context.impl()->trusts_figures);
+  EXPECT_EQ(context.impl()->machine->storage.write.origin, Origin::measured);
+}
+
 }  // namespace
 }  // namespace weir::testing

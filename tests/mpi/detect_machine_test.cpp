@@ -1,8 +1,12 @@
 #include "engine/detect_machine.hpp"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <cstdlib>
 
 #include "engine/context.hpp"
+#include "machine/local_device.hpp"
 #include "mpi/world.hpp"
 
 namespace weir::testing {
@@ -11,6 +15,21 @@ namespace {
 class DetectMachine : public World {
  protected:
   static Team& team_of(Context& context) { return *context.impl()->team; }
+
+  /// Writes 200 kB of every rank, and tells how.
+  std::string written(Context& context, const Settings& settings) const {
+    auto file = context.create(directory() + "/data", settings);
+    EXPECT_TRUE(file.ok()) << file.status().message();
+    const std::vector<std::byte> data(200'000, std::byte{7});
+    auto step = file->declare(Declaration{{static_cast<std::uint64_t>(rank()) * data.size(), data.size(), 0, 1}});
+    EXPECT_TRUE(step.ok()) << step.status().message();
+    if (!step) return {};
+    EXPECT_EQ(step->write(0, data).message(), "");
+    EXPECT_EQ(step->finish().message(), "");
+    std::string said = step->explain();
+    EXPECT_EQ(file->close().message(), "");
+    return said;
+  }
 
   /// Whether all ranks have the same bytes.
   static bool same_everywhere(const JoinedNodes& nodes) {
@@ -61,6 +80,85 @@ TEST_F(DetectMachine, a_bank_that_one_node_lacks_is_left_out_everywhere) {
   auto machine = detect_machine(team_of(context), options);
   ASSERT_TRUE(machine.ok());
   EXPECT_EQ(machine->bank(directory()) != nullptr, ranks() == 1);
+}
+
+TEST_F(DetectMachine, a_directory_of_each_node_is_a_bank_for_buffers) {
+  const std::string pattern = directory() + "/n{node}";
+  std::filesystem::create_directory(on_node(pattern, rank()));
+  const Settings settings{{"machine.ranks_per_node", "1"}, {"memory.node_directory", pattern},
+                          {"memory.persistency", "job"}};
+  Context context{MPI_COMM_WORLD, settings};
+  ASSERT_NE(context.impl()->machine->bank(pattern), nullptr);
+  const std::string said = written(context, {});
+  EXPECT_NE(said.find("are in " + pattern), std::string::npos) << said;
+}
+
+TEST_F(DetectMachine, is_done_for_jobs_on_several_nodes_unless_settings_say_otherwise) {
+  Context alone{MPI_COMM_WORLD};
+  EXPECT_EQ(alone.impl()->machine, nullptr);
+  const std::string calibrations = directory() + "/none";
+  Context several{MPI_COMM_WORLD, {{"machine.ranks_per_node", "1"}, {"machine.calibration", calibrations}}};
+  Context none{MPI_COMM_WORLD, {{"machine.ranks_per_node", "1"}, {"machine.description", "none"}}};
+  EXPECT_EQ(none.impl()->machine, nullptr);
+  if (ranks() == 1) {
+    EXPECT_EQ(several.impl()->machine, nullptr);
+    return;
+  }
+  ASSERT_NE(several.impl()->machine, nullptr);
+  EXPECT_EQ(several.impl()->machine->nodes(), ranks());
+  EXPECT_FALSE(several.impl()->trusts_figures);
+  const std::string said = written(several, {{"plan.mode", "aggregate"}});
+  for (const char* part : {"model weir on ", "candidates for domain 0:", "chosen", "placements that were compared:",
+                           "aggregators, 2 buffers of", "bytes by class of link:", "predicted:", "by these figures:",
+                           "by a rule of thumb, as nobody has measured the storage", "measured"})
+    EXPECT_NE(said.find(part), std::string::npos) << part << '\n' << said;
+  EXPECT_EQ(written(none, {{"plan.mode", "aggregate"}}).find("candidates"), std::string::npos);
+}
+
+TEST_F(DetectMachine, is_asked_for_its_opinion_by_explanations_on_one_node) {
+  Context context{MPI_COMM_WORLD};
+  for (const char* mode : {"direct", "aggregate"}) {
+    const std::string said = written(context, {{"plan.mode", mode}});
+    for (const char* part : {"every rank for itself", "predicted", "measured", "by these figures: storage writes"})
+      EXPECT_NE(said.find(part), std::string::npos) << part << '\n' << said;
+    const bool aggregates = said.find("candidates for domain 0:") != std::string::npos;
+    EXPECT_EQ(aggregates, std::string_view{mode} == "aggregate") << said;
+  }
+  EXPECT_EQ(context.impl()->machine, nullptr);
+}
+
+TEST_F(DetectMachine, buffers_of_a_node_fit_together_into_a_bank_and_all_ranks_say_where_they_are) {
+  if (ranks() < 2) return;
+  constexpr int kib = 1024;
+  const auto described = [](int hbm_kib) {
+    return fmt::format("flat 1 ranks 8 bank hbm {}B 200GBps 100ns bank dram 1GB 10GBps 100ns", hbm_kib * kib);
+  };
+  const Settings two{{"plan.mode", "aggregate"}, {"plan.aggregators", "2"}, {"plan.buffer_size", "65536"}};
+  // An aggregator has two buffers and 64 KiB beside them: what is there for both, for the buffers alone, for one.
+  Context roomy{MPI_COMM_WORLD, {{"machine.description", described(400)}}};
+  EXPECT_NE(written(roomy, two).find("are in hbm (emulated: this node has no hbm)\n"), std::string::npos);
+  Context tight{MPI_COMM_WORLD, {{"machine.description", described(320)}}};
+  const std::string tight_said = written(tight, two);
+  EXPECT_NE(tight_said.find("are in dram, because hbm had no room"), std::string::npos) << tight_said;
+  EXPECT_NE(tight_said.find("are in hbm (emulated"), std::string::npos) << tight_said;
+  Context small{MPI_COMM_WORLD, {{"machine.description", described(250)}}};
+  const std::string small_said = written(small, two);
+  EXPECT_NE(small_said.find("node 0 hbm"), std::string::npos) << small_said;
+  EXPECT_NE(small_said.find("node 0 dram"), std::string::npos) << small_said;
+  EXPECT_EQ(small_said.find("had no room"), std::string::npos) << small_said;
+}
+
+TEST_F(DetectMachine, more_buffers_than_the_machine_has_memory_are_an_error_and_not_the_end_of_processes) {
+  const std::uint64_t memory = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * 4096;
+  Context context{MPI_COMM_WORLD, {{"plan.memory", std::to_string(4 * memory)}, {"plan.mode", "aggregate"}}};
+  auto file = context.create(directory() + "/data", {{"plan.buffer_size", std::to_string(2 * memory)}});
+  ASSERT_TRUE(file.ok());
+  const std::uint64_t mine = 8 * memory / static_cast<std::uint64_t>(ranks());
+  auto step = file->declare(Declaration{{static_cast<std::uint64_t>(rank()) * mine, mine, 0, 1}});
+  EXPECT_EQ(step.status().code(), Code::no_memory) << step.status().message();
+  EXPECT_NE(step.status().message().find("are available"), std::string::npos) << step.status().message();
+  EXPECT_TRUE(file->close().ok());
+  EXPECT_NE(written(context, {}).find("measured"), std::string::npos);  // it can still be used
 }
 
 TEST_F(DetectMachine, a_node_that_cannot_look_is_everybodys_error) {

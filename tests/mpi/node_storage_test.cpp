@@ -309,6 +309,52 @@ TEST_F(NodeStorage, goes_on_while_it_is_drained) {
   expect_no_temporaries();
 }
 
+TEST_F(NodeStorage, is_drained_by_one_node_after_another_where_they_would_undo_one_anothers_pages) {
+  Context weir{MPI_COMM_WORLD, settings()};
+  ASSERT_EQ(write(weir, 1).message(), "");
+  auto begun = weir.drain(file("data"), {{"drain.turns", "yes"}, {"drain.keep", "yes"}});
+  ASSERT_EQ(same(begun), Code::ok) << begun.status().message();
+  while (!begun->test()) usleep(1000);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank() / per_node != 0) EXPECT_EQ(begun->progress().done, 0u);  // not before the program waits
+  ASSERT_EQ(same(begun->wait()), Code::ok);
+  EXPECT_EQ(begun->progress().done, begun->progress().total);
+  expect_contents(file("data"), pattern_file(1, part().file_size));
+  // An error of one node ends it on all.
+  const int last = (nodes() - 1) * per_node;
+  expect_code(drain(weir, {{"drain.turns", "yes"}, {"storage.fault", fmt::format("op=write error=EIO rank={}", last)}}),
+              Code::io);
+  EXPECT_EQ(read(weir, 1).message(), "");
+  ASSERT_EQ(drain(weir, {{"drain.turns", "yes"}}).message(), "");
+  expect_no_temporaries();
+}
+
+TEST_F(NodeStorage, is_drained_no_faster_than_asked) {
+  Context weir{MPI_COMM_WORLD, settings()};
+  ASSERT_EQ(write(weir, 1).message(), "");
+  std::uint64_t all = 0;
+  {
+    auto begun = weir.drain(file("data"));
+    ASSERT_EQ(same(begun), Code::ok);
+    std::uint64_t mine = begun->progress().total;
+    MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+  }
+  const double start = MPI_Wtime();
+  ASSERT_EQ(drain(weir, {{"drain.rate", std::to_string(4 * all)}}).message(), "");
+  EXPECT_GE(MPI_Wtime() - start, 0.2);
+  expect_contents(file("data"), pattern_file(1, part().file_size));
+}
+
+TEST_F(NodeStorage, is_newer_than_what_was_in_the_file_system_before_whatever_its_clock_says) {
+  Context weir{MPI_COMM_WORLD, settings()};
+  prepare(file("data"), pattern_file(9, 50));
+  on_rank_0([&] { fs::last_write_time(file("data"), fs::file_time_type::clock::now() + std::chrono::hours{1}); });
+  ASSERT_EQ(write(weir, 1).message(), "");
+  EXPECT_EQ(read(weir, 1).message(), "");
+  ASSERT_EQ(drain(weir).message(), "");
+  expect_contents(file("data"), pattern_file(1, part().file_size));
+}
+
 TEST_F(NodeStorage, stays_when_draining_fails_or_is_given_up) {
   Context weir{MPI_COMM_WORLD, settings()};
   ASSERT_EQ(write(weir, 1).message(), "");

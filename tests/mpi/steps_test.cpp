@@ -2,6 +2,7 @@
 #include <optional>
 #include <thread>
 
+#include "engine/context.hpp"
 #include "engine/planning.hpp"
 #include "fault/harness.hpp"
 
@@ -346,6 +347,8 @@ TEST_P(Plans, are_equal_on_all_ranks_and_to_those_of_the_serial_planner) {
     request.limits = PlanLimits::of(*ResolvedSettings::resolve(settings));
     request.model = &rule;
     request.storage.file_system = "any";
+    request.machine = weir.impl()->machine.get();  // detected on several nodes
+    request.trusts_figures = weir.impl()->trusts_figures;
     std::vector<RankPlan> serial = plan_all(all, request);
     // Traits of the real file system go into the plan: only what follows from them may differ.
     if (serial[0].layout.placement.alignment == plan.impl()->plan.layout.placement.alignment) {

@@ -114,9 +114,100 @@ TEST(Contention, is_at_least_as_good_as_every_other_strategy_on_a_hundred_machin
     const Machine machine = random_machine(random, 8);
     const PlacementProblem problem = random_problem(random, machine, 6);
     const double ours = reference_total_s(problem, elect(problem, Strategy::contention, Effort::thorough)->places);
-    for (const Strategy other : strategies)
-      EXPECT_LE(ours, reference_total_s(problem, elect(problem, other)->places) * (1 + 1e-6))
-          << name(other) << " on " << machine.topology->kind() << " of " << machine.nodes();
+    std::size_t flows = problem.traffic.size();
+    for (const DomainTraffic& domain : problem.traffic) flows += domain.producers.size();
+    // What a job plans with, in milliseconds: as good where it need not leave anything out.
+    const double in_a_hurry = flows > 128 ? ours : reference_total_s(problem, elect(problem, Strategy::contention)->places);
+    for (const Strategy other : strategies) {
+      const double others = reference_total_s(problem, elect(problem, other)->places) * (1 + 1e-6);
+      EXPECT_LE(ours, others) << name(other) << " on " << machine.topology->kind() << " of " << machine.nodes();
+      EXPECT_LE(in_a_hurry, others) << name(other) << " on " << machine.topology->kind() << " of " << machine.nodes();
+    }
+  }
+}
+
+Machine with_banks(Machine machine, Random& random) {
+  for (const char* kind : {"hbm", "dram"}) {
+    Bank bank;
+    bank.name = bank.kind = kind;
+    bank.capacity.value = 1e6 * pick(random, 20, 300);
+    bank.read.value = bank.write.value = 1e9 * pick(random, 5, 100);
+    machine.banks.push_back(bank);
+  }
+  return machine;
+}
+
+TEST(Election, aggregators_of_one_node_fit_together_into_its_banks) {
+  int several = 0, refused = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Random random{seed};
+    const Machine machine = with_banks(random_machine(random, 4), random);
+    PlacementProblem problem = random_problem(random, machine, 12);
+    problem.most_per_node = pick(random, 1, 4);
+    for (const Strategy strategy : strategies)
+      for (const Effort effort : {Effort::quick, Effort::thorough}) {
+        if (effort == Effort::thorough && seed % 6 != 0) continue;
+        auto election = elect(problem, strategy, effort);
+        if (!election) {
+          EXPECT_EQ(election.status().code(), Code::no_memory);
+          ++refused;
+          continue;
+        }
+        std::map<std::pair<int, int>, double> used;
+        for (const Place& place : election->places) {
+          double& here = used[{place.node, place.bank}];
+          several += here > 0;
+          here += problem.buffers * problem.buffer_bytes;
+          EXPECT_LE(here, machine.banks[static_cast<std::size_t>(place.bank)].capacity.value) << name(strategy);
+        }
+      }
+  }
+  EXPECT_GT(several, 0);
+  EXPECT_GT(refused, 0);
+}
+
+TEST(Election, falls_to_the_next_bank_where_a_neighbour_has_taken_the_first) {
+  Random random{1};
+  Machine machine;
+  machine.topology = std::make_shared<FatTreeTopology>(std::vector{1}, std::vector{link("link", 1)});
+  machine = with_banks(machine, random);
+  machine.banks[0].capacity.value = 40e6;
+  machine.banks[0].read.value = machine.banks[0].write.value = 1e12;
+  machine.banks[1].capacity.value = 64e6;
+  PlacementProblem problem;
+  problem.machine = &machine;
+  problem.most_per_node = 4;
+  problem.buffer_bytes = 16e6;
+  const std::vector<double> bytes{1e9};
+  problem.traffic = traffic_spread(bytes, 3);
+  for (const Strategy strategy : strategies) {
+    const Places places = elect(problem, strategy).value().places;
+    EXPECT_EQ(std::ranges::count(places, 0, &Place::bank), 1) << name(strategy);
+    EXPECT_EQ(std::ranges::count(places, 1, &Place::bank), 2) << name(strategy);
+  }
+  problem.traffic = traffic_spread(bytes, 4);
+  for (const Strategy strategy : strategies) {
+    const auto refused = elect(problem, strategy);
+    EXPECT_EQ(refused.status().code(), Code::no_memory) << name(strategy);
+    EXPECT_NE(refused.status().message().find("have no room for 4 domains"), std::string::npos);
+  }
+}
+
+TEST(Contention, tells_candidates_with_their_costs_and_the_placements_that_it_compared) {
+  Random random{3};
+  const Machine machine = with_banks(random_machine(random, 8), random);
+  PlacementProblem problem = random_problem(random, machine, 4);
+  problem.buffer_bytes = 1e6;
+  for (const Effort effort : {Effort::quick, Effort::thorough}) {
+    const Election election = elect(problem, Strategy::contention, effort).value();
+    EXPECT_GE(election.candidates.size(), 3u);
+    const auto chosen = std::ranges::find(election.candidates, election.places.front(), &Candidate::place);
+    ASSERT_NE(chosen, election.candidates.end());
+    for (const Candidate& candidate : election.candidates) EXPECT_GT(candidate.cost_s, 0);
+    ASSERT_GE(election.rivals.size(), 3u);
+    EXPECT_LE(chosen->cost_s, election.rivals[1].seconds * (1 + 1e-9));
+    EXPECT_LE(election.rivals[0].seconds, election.rivals.back().seconds);
   }
 }
 

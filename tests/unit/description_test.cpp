@@ -100,6 +100,16 @@ TEST(Description, malformed_keys_and_values_are_refused_with_their_place) {
       {flat + "[storage]\nkind = 'x'\nstripe = '0 B'\n", "5:10", "'stripe' in [storage] is 0"},
       {flat + "[storage]\nkind = 'x'\nlatency = '1 us (heard)'\n", "5:11", "'heard' is no origin"},
       {flat + "[storage]\nkind = 'x'\nlatency = '1 us (measured'\n", "5:11", "no closing one"},
+      {flat + "[experiment.published]\ngreedy = 3\n", "4:10", "'greedy' in [experiment.published] is a whole number"},
+      {flat + "[experiment.published]\ngreedy = '3 s'\n", "4:10", "is not a number of bytes per second"},
+      {flat + "origin = 'assumed'\n", "3:10", "'origin' in the description is a text"},
+      {flat + "[origin]\ntopology = 3\n", "4:12", "'topology' in [origin] is a whole number"},
+      {flat + "[origin]\ntopology = 'heard: somewhere'\n", "4:", "'heard' is no origin"},
+      {flat + "[origin]\ntoplogy = 'assumed'\n", "4:1", "did you mean 'topology'?"},
+      {flat + "[origin]\nhops = 'assumed'\n", "4:1", "an origin of 'hops', of which nothing is said"},
+      {flat + "[origin]\ngroup = 'assumed'\n", "4:1", "an origin of 'group'"},
+      {flat + "[origin]\nbridges = 'assumed'\n", "4:1", "an origin of 'bridges'"},
+      {flat + "[origin]\nexperiment = 'assumed'\n", "4:1", "an origin of 'experiment'"},
   });
 }
 

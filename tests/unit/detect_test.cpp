@@ -85,10 +85,39 @@ TEST(Detect, tells_equal_hardware_from_other_hardware) {
 TEST(Detect, finds_the_place_of_a_cray_node) {
   const std::string path = ::testing::TempDir() + "xname";
   std::ofstream{path} << "x1000c3s5b0n1\n";
-  auto facts = detect_node({.cray_names = {"/does/not/exist", path}});
+  auto facts = detect_node({.hardware = {}, .cray_names = {"/does/not/exist", path}});
   ASSERT_TRUE(facts) << facts.status().message();
   EXPECT_EQ(facts->switches, (std::vector<std::string>{"x1000", "c3", "s5"}));
   std::remove(path.c_str());
+}
+
+TEST(Detect, finds_where_a_node_is_by_its_name_and_by_the_scheduler) {
+  const auto told = [](const std::string& host, const std::string& variable, const std::string& value) {
+    DetectOptions options{.hardware = "pu:1", .cray_names = {}};
+    options.host = host;
+    options.environment = [=](const char* asked) { return variable == asked ? value.c_str() : nullptr; };
+    return detect_node(options).value();
+  };
+  EXPECT_EQ(told("r12i3n4.ice.org", "", "").switches, (std::vector<std::string>{"r12", "i3"}));
+  EXPECT_EQ(told("x1c2s3b0n0.hsn", "", "").switches, (std::vector<std::string>{"x1", "c2", "s3"}));
+  EXPECT_TRUE(told("tux", "", "").switches.empty());
+  EXPECT_TRUE(told("tux", "PJM_NODE_X", "4").job_shape.empty());
+  DetectOptions both{.hardware = "pu:1"};
+  both.environment = [](const char* asked) -> const char* {
+    return std::string_view{asked} == "PJM_NODE_X" ? "4" : std::string_view{asked} == "PJM_NODE_Y" ? "2" : nullptr;
+  };
+  EXPECT_EQ(detect_node(both).value().job_shape, (std::vector<int>{2, 4}));
+}
+
+TEST(Detect, a_directory_of_each_node_is_one_bank) {
+  const std::string pattern = ::testing::TempDir() + "detect_{node}";
+  std::filesystem::create_directory(on_node(pattern, 3));
+  const NodeFacts facts = detect_node({.hardware = "pu:1", .node_directories = {pattern}, .node = 3}).value();
+  ASSERT_EQ(facts.directories.size(), 1u);
+  EXPECT_EQ(facts.directories[0].name, pattern);
+  EXPECT_EQ(facts.directories[0].path, pattern);
+  EXPECT_EQ(detect_node({.hardware = "pu:1", .node_directories = {pattern}, .node = 4}).value().warnings.size(), 1u);
+  std::filesystem::remove(on_node(pattern, 3));
 }
 
 TEST(Detect, refuses_hardware_that_cannot_be_read) {

@@ -45,15 +45,53 @@ TEST(Scheduler, tells_nothing_where_its_words_make_no_sense) {
 
 TEST(Scheduler, names_of_cray_nodes_tell_where_they_are) {
   using Names = std::vector<std::string>;
-  EXPECT_EQ(cray_switches("c3-0c1s7n2\n"), (Names{"g1-0", "c3-0c1", "s7"}));
-  EXPECT_EQ(cray_switches("x1000c3s5b0n1"), (Names{"x1000", "c3", "s5"}));
-  for (const char* other : {"", "tux1", "c3-0c1s7", "c3-0c1s7n2x", "x1000c3s5", "c-0c1s7n2", "x1000c3s5b0n1.local"})
-    EXPECT_TRUE(cray_switches(other).empty()) << other;
+  EXPECT_EQ(switches_in_name("c3-0c1s7n2\n"), (Names{"g1-0", "c3-0c1", "s7"}));
+  EXPECT_EQ(switches_in_name("x1000c3s5b0n1"), (Names{"x1000", "c3", "s5"}));
+  EXPECT_EQ(switches_in_name("r12i3n4"), (Names{"r12", "i3"}));
+  for (const char* other : {"", "tux1", "c3-0c1s7", "c3-0c1s7n2x", "x1000c3s5", "c-0c1s7n2", "x1000c3s5b0n1.local", "r12",
+                            "r12i3", "r12i3n", "rack1"})
+    EXPECT_TRUE(switches_in_name(other).empty()) << other;
   // Cabinets 2 and 3 are one group: blades of one chassis, chassis of one group, groups.
-  const auto topology = topology_of(4, joined_parents({cray_switches("c2-0c0s0n0"), cray_switches("c2-0c0s0n1"),
-                                                       cray_switches("c3-0c0s0n0"), cray_switches("c4-0c0s0n0")}), {});
+  const auto topology = topology_of(4, joined_parents({switches_in_name("c2-0c0s0n0"), switches_in_name("c2-0c0s0n1"),
+                                                       switches_in_name("c3-0c0s0n0"), switches_in_name("c4-0c0s0n0")}),
+                                    {});
   EXPECT_LT(topology->hops(0, 1), topology->hops(0, 2));
   EXPECT_LT(topology->hops(0, 2), topology->hops(0, 3));
+}
+
+std::vector<int> shape_of(const std::map<std::string, const char*>& environment) {
+  return scheduler_shape([&](const char* variable) {
+    const auto found = environment.find(variable);
+    return found == environment.end() ? nullptr : found->second;
+  });
+}
+
+TEST(Scheduler, fujitsus_tells_the_lengths_of_a_jobs_block_of_nodes) {
+  EXPECT_EQ(shape_of({{"PJM_NODE_X", "4"}, {"PJM_NODE_Y", "3"}, {"PJM_NODE_Z", "2"}}), (std::vector<int>{2, 3, 4}));
+  EXPECT_EQ(shape_of({{"PJM_NODE_X", "4"}, {"PJM_NODE_Y", "3"}}), (std::vector<int>{3, 4}));
+  EXPECT_EQ(shape_of({{"PJM_NODE_X", "4"}, {"PJM_NODE_Y", "3"}, {"PJM_MPI_SHAPE_X", "2"}, {"PJM_MPI_SHAPE_Y", "2"}}),
+            (std::vector<int>{2, 2}));
+  for (const char* wrong : {"", "0", "-1", "4x", "99999999999"})
+    EXPECT_TRUE(shape_of({{"PJM_NODE_X", wrong}, {"PJM_NODE_Y", "3"}}).empty()) << wrong;
+  EXPECT_TRUE(shape_of({{"PJM_NODE_X", "12"}}).empty()) << "a row of nodes may lie anywhere";
+  EXPECT_TRUE(shape_of({}).empty());
+}
+
+TEST(JoinedNodes, a_block_of_a_torus_is_a_mesh_when_all_its_nodes_are_there) {
+  std::vector<NodeFacts> nodes;
+  for (int k = 0; k < 6; ++k) {
+    nodes.push_back(node("n" + std::to_string(k)));
+    nodes.back().job_shape = {2, 3};
+  }
+  const Machine machine = machine_of(nodes, 1);
+  EXPECT_EQ(machine.topology->kind(), "mesh");
+  EXPECT_EQ(machine.topology->hops(0, 5), 3);
+  EXPECT_EQ(machine.origins.topology.origin, Origin::system);
+  nodes.pop_back();
+  EXPECT_EQ(machine_of(nodes, 1).topology->kind(), "flat");
+  nodes.push_back(node("other"));
+  nodes.back().job_shape = {3, 2};
+  EXPECT_EQ(machine_of(nodes, 1).topology->kind(), "flat");
 }
 
 TEST(Scheduler, nodes_below_one_leaf_are_nearer) {

@@ -80,7 +80,9 @@ TEST(Machine, text_for_people_names_every_figure_with_its_origin) {
   const std::string text = machine_text(stored_machine("mira-512").value());
   for (const char* part : {"mira-512", "torus, shape [4, 4, 4, 4, 2]", "512 nodes with 16 ranks each",
                            "2 GB/s (document: TAPIOCA)", "1 us (assumed)", "4 groups of 128 nodes", "at 42, 106",
-                           "0 to 2 MB at random", "16 aggregators, 2 buffers of 16 MB"})
+                           "0 to 2 MB at random", "16 aggregators, 2 buffers of 16 MB",
+                           "4 groups of 128 nodes (document: TAPIOCA)", "at 42, 106 (assumed: that there are two",
+                           "network     assumed: lengths", "ranks       document: TAPIOCA"})
     EXPECT_NE(text.find(part), std::string::npos) << part << '\n' << text;
 }
 
@@ -122,6 +124,17 @@ TEST(StoredMachine, figures_are_from_a_document_or_assumed_and_documents_are_nam
     expect_origin(machine.io.latency);
     expect_origin(machine.storage.read);
     expect_origin(machine.storage.write);
+    const auto expect_source = [](const Provenance& source, bool there) {
+      if (!there) return;
+      EXPECT_TRUE(source.origin == Origin::assumed || (source.origin == Origin::document && !source.note.empty()))
+          << format_source(source);
+    };
+    expect_source(machine.origins.ranks_per_node, true);
+    expect_source(machine.origins.topology, true);
+    expect_source(machine.origins.group, machine.io.group > 0);
+    expect_source(machine.origins.bridges, !machine.io.bridges.empty());
+    expect_source(machine.origins.hops, !machine.io.hops.empty());
+    expect_source(machine.origins.experiment, machine.experiment.has_value());
   }
 }
 

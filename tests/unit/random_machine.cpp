@@ -28,6 +28,10 @@ class Dice {
     const double value = sometimes() ? from(1, 999) * std::pow(10.0, from(-9, 12)) : from(1, 1 << 30) / 3.0;
     return {value, static_cast<Origin>(from(0, 4)), sometimes() ? "a note: with (brackets)" : ""};
   }
+  Provenance source() {
+    if (sometimes()) return {};
+    return {static_cast<Origin>(from(0, 4)), sometimes() ? "a title: with a colon" : ""};
+  }
   LinkClass link(std::string name) {
     return {std::move(name), figure<Unit::bytes_per_second>(), figure<Unit::seconds>()};
   }
@@ -105,6 +109,7 @@ Experiment random_experiment(Dice& dice, int nodes) {
     for (int k = 0; k < nodes * experiment.ranks_per_node; ++k) experiment.bytes.push_back(dice.from(0, 3) * 1000.0);
   experiment.buffers = dice.from(1, 4);
   experiment.buffer_bytes = dice.from(1, 1 << 30);
+  if (dice.sometimes()) experiment.published = {{"greedy", {2e9, Origin::document, "a title"}}, {"a b", {1, Origin::assumed, ""}}};
   return experiment;
 }
 
@@ -136,6 +141,12 @@ Machine random_machine(unsigned seed) {
                        dice.figure<Unit::bytes>()};
   for (int k = dice.from(0, 3); k > 0; --k) machine.banks.push_back(random_bank(dice, fmt::format("bank{}", k)));
   if (dice.sometimes()) machine.experiment = random_experiment(dice, machine.nodes());
+  machine.origins.ranks_per_node = dice.source();
+  machine.origins.topology = dice.source();
+  if (machine.io.group > 0) machine.origins.group = dice.source();
+  if (!machine.io.bridges.empty()) machine.origins.bridges = dice.source();
+  if (!machine.io.hops.empty()) machine.origins.hops = dice.source();
+  if (machine.experiment) machine.origins.experiment = dice.source();
   return machine;
 }
 

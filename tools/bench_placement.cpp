@@ -68,7 +68,8 @@ std::vector<Footprint> announced(int ranks, bool in_order) {
   return footprints;
 }
 
-double plan_s(const Machine& machine, Strategy strategy, int nodes, int aggregators, const PlacementBenchOptions& options) {
+double plan_s(const Machine& machine, Strategy strategy, int nodes, int aggregators,
+              const PlacementBenchOptions& options) {
   const NodeMap map = NodeMap::blocks(nodes * options.ranks_per_node, options.ranks_per_node);
   const std::vector<Footprint> footprints = announced(map.ranks(), options.layout == "order");
   const MachineRule rule{machine};
@@ -107,7 +108,8 @@ void run_placement_bench(const PlacementBenchOptions& options) {
     for (const int nodes : options.nodes)
       for (const int aggregators : options.aggregators)
         if (nodes <= machine.nodes()) costs.push_back(measure(machine, model, nodes, aggregators, options));
-  std::vector<std::vector<std::string>> lines{{"model", "ranks", "nodes", "aggregators", "election", "memory", "whole plan"}};
+  std::vector<std::vector<std::string>> lines{
+      {"model", "ranks", "nodes", "aggregators", "election", "memory", "whole plan"}};
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
   for (const Cost& cost : costs) {
     const long ranks = static_cast<long>(cost.nodes) * options.ranks_per_node;
@@ -122,8 +124,8 @@ void run_placement_bench(const PlacementBenchOptions& options) {
                        {"plan_median_s", cost.plan_s}});
   }
   print_results(options.json,
-                fmt::format("elections and plans on {}, each made by one process alone, median of {}\n\n{}", machine.name,
-                            options.runs, bench::aligned(lines)),
+                fmt::format("elections and plans on {}, each made by one process alone, median of {}\n\n{}",
+                            machine.name, options.runs, bench::aligned(lines)),
                 {{"weir", version()}, {"machine", machine.name}, {"layout", options.layout}, {"results", results}});
 }
 

@@ -1,3 +1,5 @@
+#include "plan/plan.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +15,6 @@
 #include "model/explanation.hpp"
 #include "model/machine_rule.hpp"
 #include "model/three_phases.hpp"
-#include "plan/plan.hpp"
 #include "text_table.hpp"
 #include "workload.hpp"
 
@@ -220,8 +221,10 @@ std::string comparison(const Case& made, const std::vector<Outcome>& outcomes) {
     lines.push_back({std::string{name(outcome.strategy)}, format_seconds(p.gather_s), format_seconds(p.store_s),
                      format_seconds(p.total_s), fmt::format("{:.0f} MB/s", total_bytes(made.problem) / p.total_s / 1e6),
                      fmt::format("{:.2f}", outcomes.front().prediction.total_s / p.total_s)});
-    if (const auto ratio = published_over_greedy(made, outcome.strategy)) lines.back().push_back(fmt::format("{:.2f}", *ratio));
-    else if (published) lines.back().emplace_back("");
+    if (const auto ratio = published_over_greedy(made, outcome.strategy))
+      lines.back().push_back(fmt::format("{:.2f}", *ratio));
+    else if (published)
+      lines.back().emplace_back("");
   }
   return fmt::format("{} for {}, {} by fair sharing of every link:\n{}", made.machine.name, made.about,
                      simulates(made.problem) ? "predicted" : "predicted from loads, not", bench::aligned(lines));
@@ -267,8 +270,7 @@ nlohmann::ordered_json json_of(const Case& made, const std::vector<Outcome>& out
   for (const auto& [link, bytes] : bytes_by_link_class(made.problem, main.election.places)) json["link_bytes"][link] = bytes;
   json["prediction"] = prediction_json(main.prediction);
   if (outcomes.size() > 1)
-    for (const Outcome& outcome : outcomes)
-    {
+    for (const Outcome& outcome : outcomes) {
       json["comparison"].push_back({{"model", name(outcome.strategy)}, {"prediction", prediction_json(outcome.prediction)}});
       if (const auto ratio = published_over_greedy(made, outcome.strategy))
         json["comparison"].back()["published_over_greedy"] = *ratio;
@@ -280,7 +282,9 @@ void run_plan(const PlanOptions& options) {
   const std::unique_ptr<Case> made = make_case(options);
   if (made->problem.traffic.empty())  // every rank for itself: there is nobody to elect
     return print_results(options.json, plan_words(*made, {}),
-                         {{"machine", made->machine.name}, {"workload", made->about}, {"mode", "direct"},
+                         {{"machine", made->machine.name},
+                          {"workload", made->about},
+                          {"mode", "direct"},
                           {"prediction", {{"total_s", made->direct_s}}}});
   const Strategy chosen = parse_strategy(options.model).value();
   std::vector<Outcome> outcomes;

@@ -69,9 +69,12 @@ std::string banks_here(const Machine& machine) {
       continue;
     }
     auto made = make_bank(bank, node ? node->numa : std::vector<NumaFacts>{});
-    if (!made) say(made.status().message());
-    else if ((*made)->attributes().emulated) say(fmt::format("emulated in ordinary memory: {}", (*made)->attributes().reason));
-    else say(bank.path.empty() ? "real memory" : fmt::format("files in '{}'", bank.path));
+    if (!made)
+      say(made.status().message());
+    else if ((*made)->attributes().emulated)
+      say(fmt::format("emulated in ordinary memory: {}", (*made)->attributes().reason));
+    else
+      say(bank.path.empty() ? "real memory" : fmt::format("files in '{}'", bank.path));
   }
   return text;
 }

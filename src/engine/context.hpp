@@ -33,7 +33,7 @@ struct Context::Impl {
   ResolvedSettings settings;
   std::shared_ptr<const Machine> machine;             ///< null when nothing is known of it; equal on all ranks
   std::shared_ptr<const Machine> seen;                ///< by this rank alone, for explanations
-  bool trusts_figures = true;  ///< of the machine: somebody described or measured them
+  bool trusts_figures = true;                         ///< of the machine: somebody described or measured them
   std::map<std::uint32_t, std::unique_ptr<MemoryBank>> banks;  ///< of the machine, by its index, those in use
   std::shared_ptr<const FileSettings> file_settings;  ///< of files that have no settings of their own
   std::shared_ptr<Team> team;
@@ -63,8 +63,8 @@ struct Context::Impl {
   Status prepare(Buffers buffers);
   /// Takes the machine that settings describe; what the ranks must agree on goes into the outcome.
   Status describe(Outcome& outcome);
-  /// Finds out what the machine is where settings ask for that, or for a bank of it, and on several nodes unless settings
-  /// say otherwise. Collective.
+  /// Finds out what the machine is where settings ask for that, or for a bank of it, and on several nodes unless
+  /// settings say otherwise. Collective.
   Status detect();
   Status look();
 

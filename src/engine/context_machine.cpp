@@ -72,7 +72,8 @@ Status Context::Impl::look() {
   });
   if (Status all = team->agreed(status); !all.ok()) return all;
   machine = std::move(made);
-  trusts_figures = settings.text("machine.description") == detect_word || machine->storage.write.origin == Origin::measured;
+  trusts_figures =
+      settings.text("machine.description") == detect_word || machine->storage.write.origin == Origin::measured;
   return {};
 }
 

@@ -109,10 +109,11 @@ Status Drain::Impl::begin(const Outcome& outcome) {
   Team& team = *context->team;
   Outcome mine = outcome;
   constexpr std::uint64_t flag_turns = 1;
-  const bool turns = takes_turns.value_or(!settings->system->traits(work).coherent);
-  if (turns && team.nodes().nodes() > 1) mine.flags |= flag_turns;
   mine.fail(attempt("drain a file",
                     [&]() -> Status {
+                      if (team.nodes().nodes() > 1 &&
+                          (takes_turns ? *takes_turns : !settings->system->traits(work).coherent))
+                        mine.flags |= flag_turns;
                       if (team.leader()) {
                         own = std::make_unique<SetDrain>(*settings->system, set->lookup(), set->files(), team.node(),
                                                          std::min(most_buffer, settings->limits.memory / 2));

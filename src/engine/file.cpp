@@ -301,8 +301,10 @@ Result<Arena*> File::Impl::settle(Arena* arena, const Plan::Impl& plan, std::uin
     outcome.fail(connected, weir.team->rank());
     if (Status status = agreed(agree(outcome, Call::declare)); !status.ok()) return status;
   }
-  if (!(flags & flag_in_bank)) arena->tell_all({});
-  else if (Status status = tell_places(*arena); !status.ok()) return status;
+  if (!(flags & flag_in_bank))
+    arena->tell_all({});
+  else if (Status status = tell_places(*arena); !status.ok())
+    return status;
   if (weir.team->nodes().nodes() > 1) arena->link(settings->one_sided, moved);
   arena->bind(plan.serial, layout.placement.aggregator_bytes(context->team->nodes().nodes()));
   return arena;

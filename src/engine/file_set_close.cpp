@@ -65,8 +65,8 @@ Status FileSet::assemble(const std::vector<std::vector<std::byte>>& parts) {
   index.file_bytes.resize(files_.space.files);
   index.hosts.resize(files_.space.files);
   // What was in the file system before is older, whatever its clock says.
-  index.written_ns = std::max<std::int64_t>(std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds{1},
-                                            modified_ns(path_) + 1);
+  index.written_ns = std::max<std::int64_t>(
+      std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds{1}, modified_ns(path_) + 1);
   std::vector<const Plan::Impl*> patterns;
   for (const Section* section : finished())
     index.sections.push_back({static_cast<std::uint32_t>(pattern_of(patterns, section->plan)), section->shift,

@@ -28,7 +28,8 @@ void combine_outcomes(void* in, void* inout, int* count, MPI_Datatype*) {
   for (int i = 0; i < *count; ++i) static_cast<Outcome*>(inout)[i].combine(static_cast<const Outcome*>(in)[i]);
 }
 
-/// Memory for a segment; where it is much, only if there is so much to be had. Asking takes longer than getting a little.
+/// Memory for a segment; where it is much, only if there is so much to be had. Asking takes longer than getting a
+/// little.
 Status commit_asking(SharedSegment& segment, std::uint64_t offset, std::uint64_t size) {
   constexpr std::uint64_t little = std::uint64_t{8} << 20;
   return size <= little ? segment.commit(offset, size) : commit_within(segment, offset, size, available_memory);

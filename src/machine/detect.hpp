@@ -18,7 +18,9 @@ struct DetectOptions {
   std::vector<std::string> node_directories = {};
   /// The node's number in the job, which stands for {node} in directories.
   int node = 0;
-  std::function<const char*(const char* variable)> environment = [](const char* v) -> const char* { return std::getenv(v); };
+  std::function<const char*(const char* variable)> environment = [](const char* v) -> const char* {
+    return std::getenv(v);
+  };
   /// What this machine is called; empty: asked from the system.
   std::string host = {};
   /// Where a Cray says what it calls this node.

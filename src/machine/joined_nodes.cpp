@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "machine/posix_traits.hpp"
 #include "machine/scheduler.hpp"
 #include "machine/torus.hpp"
 
@@ -14,7 +15,7 @@ namespace weir {
 namespace {
 
 constexpr double usual_network_bandwidth = 1.25e9, usual_network_latency = 20e-6;
-constexpr double usual_storage_bandwidth = 1e9, usual_storage_latency = 1e-3;
+constexpr double usual_storage_bandwidth = 1e9, usual_storage_latency = 1e-3, usual_local_latency = 5e-5;
 
 template <Unit unit>
 void keep_worse(Figure<unit>& mine, const Figure<unit>& other) {
@@ -152,16 +153,20 @@ Machine machine_of(const JoinedNodes& joined, int ranks_per_node) {
   const LinkClass link = network_link(joined.common);
   const std::vector<int>& shape = joined.common.job_shape;
   // A block of a torus need not reach around it.
-  if (!shape.empty()) machine.topology = std::make_shared<TorusTopology>(shape, false, link);
-  else machine.topology = topology_of(joined.nodes, joined.parents, link);
+  if (!shape.empty())
+    machine.topology = std::make_shared<TorusTopology>(shape, false, link);
+  else
+    machine.topology = topology_of(joined.nodes, joined.parents, link);
   machine.origins.topology = {Origin::system, shape.empty() && joined.parents.empty()
                                                   ? "nodes of the job, taken to be equally far from one another"
                                                   : "nodes of the job, as the scheduler or their names place them"};
   machine.storage = joined.common.storage;
-  const char* note = "usual for storage";
+  const bool local = is_local_file_system(machine.storage.kind);
+  const char* note = local ? "usual for a local file system" : "usual for storage";
   if (!machine.storage.read.known()) machine.storage.read = {usual_storage_bandwidth, Origin::assumed, note};
   if (!machine.storage.write.known()) machine.storage.write = {usual_storage_bandwidth, Origin::assumed, note};
-  if (!machine.storage.latency.known()) machine.storage.latency = {usual_storage_latency, Origin::assumed, note};
+  if (!machine.storage.latency.known())
+    machine.storage.latency = {local ? usual_local_latency : usual_storage_latency, Origin::assumed, note};
   machine.banks = banks_of(joined);
   return machine;
 }

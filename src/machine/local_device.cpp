@@ -102,7 +102,8 @@ Result<Bank> bank_in_directory(const std::string& path) {
 std::string mount_point(const std::string& path) {
   std::error_code error;
   std::filesystem::path at = std::filesystem::canonical(path, error);
-  struct stat here {}, above {};
+  struct stat here {
+  }, above{};
   if (error || stat(at.c_str(), &here) != 0) return path;
   while (at.has_relative_path() && stat(at.parent_path().c_str(), &above) == 0 && above.st_dev == here.st_dev)
     at = at.parent_path();

@@ -19,7 +19,8 @@ std::string on_node(std::string directory, int node);
 /// directory in which files can be made.
 Result<Bank> bank_in_directory(const std::string& path);
 
-/// Where the file system of a path begins, so that all that is below it has the same name; the path when it is not there.
+/// Where the file system of a path begins, so that all that is below it has the same name; the path when it is not
+/// there.
 std::string mount_point(const std::string& path);
 
 /// The file system in which `path` is, or will be.

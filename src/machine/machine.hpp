@@ -83,7 +83,7 @@ struct Origins {
   Provenance topology;  ///< its lengths, switches or hops
   Provenance group;
   Provenance bridges;
-  Provenance hops;      ///< to the storage
+  Provenance hops;  ///< to the storage
   Provenance experiment;
 
   bool operator==(const Origins&) const = default;

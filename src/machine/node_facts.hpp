@@ -62,7 +62,7 @@ struct NodeFacts {
   FileSystem storage;
   std::vector<std::string>
       switches;  ///< between the node and the top of the network, top first, where the scheduler tells
-  std::vector<int> job_shape;          ///< lengths of the job's block of nodes, slowest first, where the scheduler tells
+  std::vector<int> job_shape;  ///< lengths of the job's block of nodes, slowest first, where the scheduler tells
   std::vector<std::string> warnings;   ///< what was asked for and could not be found out
 
   bool operator==(const NodeFacts&) const = default;

@@ -69,6 +69,10 @@ std::uint64_t lustre_stripe(std::span<const std::byte> attribute) noexcept {
   return plain ? layout.stripe_size : 0;
 }
 
+bool is_local_file_system(std::string_view kind) noexcept {
+  return std::ranges::any_of(file_systems, [&](const KnownFileSystem& known) { return known.local && kind == known.name; });
+}
+
 StorageTraits posix_traits(const std::string& path) {
   StorageTraits traits{.kind = "posix", .file_system = "unknown", .local = false, .coherent = false};
   struct statfs system {};

@@ -85,8 +85,8 @@ class Allocation {
   bool synced_ = false;
 };
 
-/// Memory that really holds buffers. Local; any thread may allocate. Its capacity is counted in this process, unless the
-/// processes of a node share an account.
+/// Memory that really holds buffers. Local; any thread may allocate. Its capacity is counted in this process, unless
+/// the processes of a node share an account.
 class MemoryBank {
  public:
   virtual ~MemoryBank() = default;

@@ -11,10 +11,10 @@
 
 // Places all domains so that the busiest links, gateways and banks have as little to do as possible.
 //
-// Every domain puts load on the resources along the routes of its producers and on its way to the storage. A placement is
-// judged by the sum over resources of (load / bandwidth)^6, in which the busiest count most. Domains
-// are placed one after another, largest first, where they raise the sum least, and moved again while that lowers it. The
-// results, and those of the other strategies improved in the same way, are compared by predicted time, and the best wins.
+// Every domain puts load on the resources along the routes of its producers and on its way to the storage. A placement
+// is judged by the sum over resources of (load / bandwidth)^6, in which the busiest count most. Domains are placed one
+// after another, largest first, where they raise the sum least, and moved again while that lowers it. The results, and
+// those of the other strategies improved in the same way, are compared by predicted time, and the best wins.
 //
 // Limitations: routes are the topology's own, static; where a quick answer is wanted and there are many flows, few
 // producers of a domain stand for all, few nodes are considered, and times are those of the busiest resource.
@@ -177,8 +177,10 @@ class Search {
       added_[r] = 0;
     }
     taken_[static_cast<std::size_t>(place.node)] += sign;
-    if (sign > 0) room_.take(place, problem_.traffic[domain].bytes);
-    else room_.give_back(place, problem_.traffic[domain].bytes);
+    if (sign > 0)
+      room_.take(place, problem_.traffic[domain].bytes);
+    else
+      room_.give_back(place, problem_.traffic[domain].bytes);
   }
 
   [[nodiscard]] double rise(std::size_t domain, Place place) {
@@ -268,7 +270,8 @@ void climb(const PlacementProblem& problem, const Search& search, Finalist& fina
   }
 }
 
-/// What the first domain would cost elsewhere: the predicted time of the whole with it there and all others as they are.
+/// What the first domain would cost elsewhere: the predicted time of the whole with it there and all others as they
+/// are.
 std::vector<Candidate> candidates_of_first(const PlacementProblem& problem, const Search& search, const Places& places,
                                            const std::function<double(const Places&)>& predicted, std::size_t most) {
   std::vector<Candidate> found;
@@ -290,8 +293,10 @@ std::vector<Candidate> candidates_of_first(const PlacementProblem& problem, cons
     Candidate& candidate = found.emplace_back();
     candidate.place.node = nodes[k];
     const std::optional<Places> other = search.moved(places, 0, nodes[k]);
-    if (other) candidate.place = other->front();
-    else candidate.unfit = "aggregates other domains already";
+    if (other)
+      candidate.place = other->front();
+    else
+      candidate.unfit = "aggregates other domains already";
     candidate.cost_s = predicted(other ? *other : places);
   }
   return found;

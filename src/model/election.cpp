@@ -118,18 +118,20 @@ Status no_bank(const PlacementProblem& placement, double domain_bytes) {
 }
 
 Status no_room(const PlacementProblem& placement) {
-  return problem(Code::no_memory,
-                 fmt::format("cannot place aggregation buffers: the memory banks of {} node{} have no room for {} domains "
-                             "with {} buffers of {} each",
-                             placement.nodes(), placement.nodes() == 1 ? "" : "s", placement.traffic.size(),
-                             placement.buffers, format_figure(placement.buffer_bytes, Unit::bytes)),
-                 "use fewer or smaller buffers, fewer aggregators, or ask for less of the bank");
+  return problem(
+      Code::no_memory,
+      fmt::format("cannot place aggregation buffers: the memory banks of {} node{} have no room for {} domains "
+                  "with {} buffers of {} each",
+                  placement.nodes(), placement.nodes() == 1 ? "" : "s", placement.traffic.size(), placement.buffers,
+                  format_figure(placement.buffer_bytes, Unit::bytes)),
+      "use fewer or smaller buffers, fewer aggregators, or ask for less of the bank");
 }
 
 Result<Election> elect(const PlacementProblem& problem, Strategy strategy, Effort effort, std::uint64_t seed) {
   Election election;
   for (const DomainTraffic& domain : problem.traffic)
-    if (!problem.machine->banks.empty() && problem.fitting_banks(domain.bytes).empty()) return no_bank(problem, domain.bytes);
+    if (!problem.machine->banks.empty() && problem.fitting_banks(domain.bytes).empty())
+      return no_bank(problem, domain.bytes);
   if (strategy == Strategy::contention) return elect_by_contention(problem, effort);
   const PlacementProblem thin{problem, thinned(problem.traffic, most_producers)};
   const TapiocaModel tapioca;

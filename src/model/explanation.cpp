@@ -23,10 +23,11 @@ std::string explain_candidates(const PlacementProblem& problem, const Election& 
   std::ranges::stable_sort(all, {}, [](const Candidate* c) { return std::pair{!c->unfit.empty(), c->cost_s}; });
   std::string text = fmt::format("candidates for domain {}:\n", domain);
   for (std::size_t k = 0; k < std::min(most_shown, all.size()); ++k)
-    text += fmt::format("  {:<20} {:>9}{}\n", place_name(*problem.machine, all[k]->place), format_seconds(all[k]->cost_s),
-                        !all[k]->unfit.empty()                                                   ? "  out: " + all[k]->unfit
-                        : all[k]->place == election.places[static_cast<std::size_t>(domain)] ? "  chosen"
-                                                                                             : "");
+    text +=
+        fmt::format("  {:<20} {:>9}{}\n", place_name(*problem.machine, all[k]->place), format_seconds(all[k]->cost_s),
+                    !all[k]->unfit.empty()                                               ? "  out: " + all[k]->unfit
+                    : all[k]->place == election.places[static_cast<std::size_t>(domain)] ? "  chosen"
+                                                                                         : "");
   if (all.size() > most_shown) text += fmt::format("  and {} more\n", all.size() - most_shown);
   return text;
 }
@@ -90,7 +91,8 @@ Decision Decision::of(Strategy strategy) {
     case Strategy::longest_path: return by("the node with the longest way to the storage");
     case Strategy::random: return by("chance");
     case Strategy::tapioca: return by("least C1 + C2: the slowest producer's way in, and the way to the storage");
-    case Strategy::ma_tapioca: return by("least Cost_A + Cost_T over memory banks: all producers' ways in, and the way out");
+    case Strategy::ma_tapioca:
+      return by("least Cost_A + Cost_T over memory banks: all producers' ways in, and the way out");
     case Strategy::contention: break;
   }
   return by("least predicted time with the traffic of all aggregators on every link, gateway and bank");
@@ -102,9 +104,9 @@ std::string place_name(const Machine& machine, Place place) {
 }
 
 std::string explain_figures(const Machine& machine) {
-  std::string text = fmt::format("by these figures: storage writes {}, reads {}, latency {}",
-                                 format_figure(machine.storage.write), format_figure(machine.storage.read),
-                                 format_figure(machine.storage.latency));
+  std::string text =
+      fmt::format("by these figures: storage writes {}, reads {}, latency {}", format_figure(machine.storage.write),
+                  format_figure(machine.storage.read), format_figure(machine.storage.latency));
   for (const LinkClass& link : machine.topology->classes())
     text += fmt::format("; {} {}, {}", link.name.empty() ? "link" : link.name, format_figure(link.bandwidth),
                         format_figure(link.latency));
@@ -115,9 +117,9 @@ std::string explain_election(const PlacementProblem& problem, const Decision& de
                              const Prediction& prediction) {
   const Machine& machine = *problem.machine;
   const std::size_t count = election.places.size();
-  std::string text = fmt::format("{} on {} ({}, {} node{}): {}\n", decision.who,
-                                 machine.name.empty() ? "this machine" : machine.name, machine.topology->kind(),
-                                 machine.nodes(), machine.nodes() == 1 ? "" : "s", decision.reason);
+  std::string text =
+      fmt::format("{} on {} ({}, {} node{}): {}\n", decision.who, machine.name.empty() ? "this machine" : machine.name,
+                  machine.topology->kind(), machine.nodes(), machine.nodes() == 1 ? "" : "s", decision.reason);
   text += explain_candidates(problem, election, 0) + rivals_text(election.rivals);
   text += fmt::format("{} aggregator{}, {} buffer{} of {} each:\n", count, count == 1 ? "" : "s", problem.buffers,
                       problem.buffers == 1 ? "" : "s", bytes_text(problem.buffer_bytes));

@@ -32,7 +32,8 @@ std::vector<const Flow*> pointers(const std::vector<Flow>& flows) {
 Prediction with_buffers(Prediction prediction, const PlacementProblem& problem) {
   double most = 0;
   for (const DomainTraffic& domain : problem.traffic) most = std::max(most, domain.bytes);
-  if (problem.buffer_bytes > 0) prediction.rounds = std::max(1, static_cast<int>(std::ceil(most / problem.buffer_bytes)));
+  if (problem.buffer_bytes > 0)
+    prediction.rounds = std::max(1, static_cast<int>(std::ceil(most / problem.buffer_bytes)));
   const auto [shorter, longer] = std::minmax(prediction.gather_s, prediction.store_s);
   prediction.total_s =
       problem.buffers < 2 ? shorter + longer : std::max(prediction.both_s, longer) + shorter / prediction.rounds;

@@ -42,8 +42,8 @@ struct Prediction {
   int bottleneck = -1;  ///< the resource that decides, if one does
 };
 
-/// The same placement with the buffers of a problem: rounds, and the total when gathering of the first buffer and storing
-/// of the last cannot overlap with anything.
+/// The same placement with the buffers of a problem: rounds, and the total when gathering of the first buffer and
+/// storing of the last cannot overlap with anything.
 Prediction with_buffers(Prediction prediction, const PlacementProblem& problem);
 
 /// Predicts from the load of the busiest resource: cheap, and cheaper when it is used again.

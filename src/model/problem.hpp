@@ -33,7 +33,9 @@ struct PlacementConditions {
 
   [[nodiscard]] int nodes() const noexcept { return job_nodes > 0 ? job_nodes : machine->nodes(); }
   /// Bytes of a bank that a domain of so many takes.
-  [[nodiscard]] double needed(double domain_bytes) const noexcept { return stays ? domain_bytes : buffers * buffer_bytes; }
+  [[nodiscard]] double needed(double domain_bytes) const noexcept {
+    return stays ? domain_bytes : buffers * buffer_bytes;
+  }
   /// Why a bank cannot hold the buffers of a domain of so many bytes; nothing when it can.
   [[nodiscard]] std::optional<std::string> unfit(const Bank& candidate, double domain_bytes) const;
   /// The banks that can, in the machine's order.

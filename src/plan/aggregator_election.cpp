@@ -129,8 +129,9 @@ Status elect_aggregators(Layout& layout, std::span<const Footprint> footprints, 
   const auto even = (layout.domains.size() + nodes.ranks_on.size() - 1) / nodes.ranks_on.size();
   // More domains than the smallest node has ranks stay as the rule of thumb spread them.
   if (even > smallest)
-    return keep_aggregators(layout, footprints, nodes, machine, rules,
-                            "there are more aggregators than the smallest node has ranks for, so they are spread evenly");
+    return keep_aggregators(
+        layout, footprints, nodes, machine, rules,
+        "there are more aggregators than the smallest node has ranks for, so they are spread evenly");
   problem.most_per_node = static_cast<int>(even);
 
   Result<Election> election = elect(problem, rules.strategy);

@@ -344,10 +344,10 @@ struct DirectAfterAll {
   double seconds = 0;
 };
 std::optional<DirectAfterAll> why_direct_after_all(const Layout& layout, std::span<const Footprint> footprints,
-                                                const Demand& demand, const PlanRequest& request) {
+                                                   const Demand& demand, const PlanRequest& request) {
   const Placement& placement = layout.placement;
-  if (!request.trusts_figures || request.limits.mode != PlanLimits::Prefer::any || placement.remote || placement.predicted_s <= 0 ||
-      !demand.storage.shared || demand.nodes->nodes() == 1 || request.files.divided())
+  if (!request.trusts_figures || request.limits.mode != PlanLimits::Prefer::any || placement.remote ||
+      placement.predicted_s <= 0 || !demand.storage.shared || demand.nodes->nodes() == 1 || request.files.divided())
     return {};
   if (request.direction == Direction::write) {
     // Where blocks are locked, writers of parts of one wait for one another.
@@ -360,9 +360,10 @@ std::optional<DirectAfterAll> why_direct_after_all(const Layout& layout, std::sp
   const double aggregated = placement.predicted_s + rounds * round_s(*request.machine);
   const double direct = direct_s(*request.machine, demand);
   if (direct >= aggregated) return {};
-  return DirectAfterAll{fmt::format("direct: with the traffic of this step aggregation takes {}, every rank for itself {}",
-                                    format_seconds(aggregated), format_seconds(direct)),
-                        direct};
+  return DirectAfterAll{
+      fmt::format("direct: with the traffic of this step aggregation takes {}, every rank for itself {}",
+                  format_seconds(aggregated), format_seconds(direct)),
+      direct};
 }
 
 }  // namespace
@@ -396,7 +397,8 @@ Result<Layout> plan_layout(std::span<const Footprint> footprints, std::span<cons
         !status.ok())
       return status;
   if (request.machine && !request.trusts_figures && request.nodes->nodes() > 1)
-    layout.placement.why += "; by a rule of thumb, as nobody has measured the storage (`weir machine --calibrate` does)";
+    layout.placement.why +=
+        "; by a rule of thumb, as nobody has measured the storage (`weir machine --calibrate` does)";
   if (request.machine && !layout.domains.empty())
     if (auto after_all = why_direct_after_all(layout, footprints, demand, request)) {
       PlanLimits limits = request.limits;

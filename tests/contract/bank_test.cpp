@@ -297,7 +297,9 @@ TEST(Bank, binds_all_of_its_memory_to_the_nodes_that_have_it_and_takes_only_what
                                   bound.emplace_back(size, nodes);
                                   return 0;
                                 },
-                                [](int node) { return node == 1 ? 2 * mib : node == 3 ? mib : 0; }};
+                                [](int node) { return node == 1   ? 2 * mib
+                                                      : node == 3 ? mib
+                                                                  : 0; }};
   auto made = NumaBank::make(BankAttributes::of(described(cases[2], 64 * mib)), {1, 3}, system);
   ASSERT_TRUE(made.ok()) << made.status().message();
   EXPECT_FALSE((*made)->attributes().emulated);

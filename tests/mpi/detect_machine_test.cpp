@@ -85,8 +85,8 @@ TEST_F(DetectMachine, a_bank_that_one_node_lacks_is_left_out_everywhere) {
 TEST_F(DetectMachine, a_directory_of_each_node_is_a_bank_for_buffers) {
   const std::string pattern = directory() + "/n{node}";
   std::filesystem::create_directory(on_node(pattern, rank()));
-  const Settings settings{{"machine.ranks_per_node", "1"}, {"memory.node_directory", pattern},
-                          {"memory.persistency", "job"}};
+  const Settings settings{
+      {"machine.ranks_per_node", "1"}, {"memory.node_directory", pattern}, {"memory.persistency", "job"}};
   Context context{MPI_COMM_WORLD, settings};
   ASSERT_NE(context.impl()->machine->bank(pattern), nullptr);
   const std::string said = written(context, {});

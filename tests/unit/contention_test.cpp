@@ -117,7 +117,8 @@ TEST(Contention, is_at_least_as_good_as_every_other_strategy_on_a_hundred_machin
     std::size_t flows = problem.traffic.size();
     for (const DomainTraffic& domain : problem.traffic) flows += domain.producers.size();
     // What a job plans with, in milliseconds: as good where it need not leave anything out.
-    const double in_a_hurry = flows > 128 ? ours : reference_total_s(problem, elect(problem, Strategy::contention)->places);
+    const double in_a_hurry =
+        flows > 128 ? ours : reference_total_s(problem, elect(problem, Strategy::contention)->places);
     for (const Strategy other : strategies) {
       const double others = reference_total_s(problem, elect(problem, other)->places) * (1 + 1e-6);
       EXPECT_LE(ours, others) << name(other) << " on " << machine.topology->kind() << " of " << machine.nodes();

@@ -48,12 +48,13 @@ TEST(Scheduler, names_of_cray_nodes_tell_where_they_are) {
   EXPECT_EQ(switches_in_name("c3-0c1s7n2\n"), (Names{"g1-0", "c3-0c1", "s7"}));
   EXPECT_EQ(switches_in_name("x1000c3s5b0n1"), (Names{"x1000", "c3", "s5"}));
   EXPECT_EQ(switches_in_name("r12i3n4"), (Names{"r12", "i3"}));
-  for (const char* other : {"", "tux1", "c3-0c1s7", "c3-0c1s7n2x", "x1000c3s5", "c-0c1s7n2", "x1000c3s5b0n1.local", "r12",
-                            "r12i3", "r12i3n", "rack1"})
+  for (const char* other : {"", "tux1", "c3-0c1s7", "c3-0c1s7n2x", "x1000c3s5", "c-0c1s7n2", "x1000c3s5b0n1.local",
+                            "r12", "r12i3", "r12i3n", "rack1"})
     EXPECT_TRUE(switches_in_name(other).empty()) << other;
   // Cabinets 2 and 3 are one group: blades of one chassis, chassis of one group, groups.
-  const auto topology = topology_of(4, joined_parents({switches_in_name("c2-0c0s0n0"), switches_in_name("c2-0c0s0n1"),
-                                                       switches_in_name("c3-0c0s0n0"), switches_in_name("c4-0c0s0n0")}),
+  const auto topology = topology_of(4,
+                                    joined_parents({switches_in_name("c2-0c0s0n0"), switches_in_name("c2-0c0s0n1"),
+                                                    switches_in_name("c3-0c0s0n0"), switches_in_name("c4-0c0s0n0")}),
                                     {});
   EXPECT_LT(topology->hops(0, 1), topology->hops(0, 2));
   EXPECT_LT(topology->hops(0, 2), topology->hops(0, 3));

@@ -78,11 +78,11 @@ TEST(Machine, routes_of_random_machines_hold_what_they_promise) {
 
 TEST(Machine, text_for_people_names_every_figure_with_its_origin) {
   const std::string text = machine_text(stored_machine("mira-512").value());
-  for (const char* part : {"mira-512", "torus, shape [4, 4, 4, 4, 2]", "512 nodes with 16 ranks each",
-                           "2 GB/s (document: TAPIOCA)", "1 us (assumed)", "4 groups of 128 nodes", "at 42, 106",
-                           "0 to 2 MB at random", "16 aggregators, 2 buffers of 16 MB",
-                           "4 groups of 128 nodes (document: TAPIOCA)", "at 42, 106 (assumed: that there are two",
-                           "network     assumed: lengths", "ranks       document: TAPIOCA"})
+  for (const char* part :
+       {"mira-512", "torus, shape [4, 4, 4, 4, 2]", "512 nodes with 16 ranks each", "2 GB/s (document: TAPIOCA)",
+        "1 us (assumed)", "4 groups of 128 nodes", "at 42, 106", "0 to 2 MB at random",
+        "16 aggregators, 2 buffers of 16 MB", "4 groups of 128 nodes (document: TAPIOCA)",
+        "at 42, 106 (assumed: that there are two", "network     assumed: lengths", "ranks       document: TAPIOCA"})
     EXPECT_NE(text.find(part), std::string::npos) << part << '\n' << text;
 }
 

@@ -109,7 +109,8 @@ Experiment random_experiment(Dice& dice, int nodes) {
     for (int k = 0; k < nodes * experiment.ranks_per_node; ++k) experiment.bytes.push_back(dice.from(0, 3) * 1000.0);
   experiment.buffers = dice.from(1, 4);
   experiment.buffer_bytes = dice.from(1, 1 << 30);
-  if (dice.sometimes()) experiment.published = {{"greedy", {2e9, Origin::document, "a title"}}, {"a b", {1, Origin::assumed, ""}}};
+  if (dice.sometimes())
+    experiment.published = {{"greedy", {2e9, Origin::document, "a title"}}, {"a b", {1, Origin::assumed, ""}}};
   return experiment;
 }
 

@@ -208,29 +208,38 @@ Result<Calibrated> calibrate(Team& team, const JoinedNodes& nodes, const Calibra
 }
 
 Result<StoredCalibration> load_calibration(Team& team, const JoinedNodes& nodes, const CalibrateOptions& options) {
+  constexpr const char* action = "load a calibration";
   team.connect();
-  const CalibrationKey key = CalibrationKey::of(nodes, most_ranks_on_a_node(team), options.storage);
-  const std::string path = calibration_path(options.cache, key);
+  std::optional<CalibrationKey> key;
   std::string text;
   StoredCalibration found;
-  if (team.rank() == 0 && !path.empty()) {
+  Status status = attempt(action, [&]() -> Status {
+    key = CalibrationKey::of(nodes, most_ranks_on_a_node(team), options.storage);
+    const std::string path = calibration_path(options.cache, *key);
+    if (team.rank() != 0 || path.empty()) return {};
     auto stored = read_calibration(path);
     if (stored) {
-      auto usable = parse_calibration(*stored, key);
+      auto usable = parse_calibration(*stored, *key);
       if (usable) text = std::move(*stored);
       else found.warnings.push_back(usable.status().message() + "\n      [" + path + "]");
     } else if (stored.status().code() != Code::not_found) {
       found.warnings.push_back(stored.status().message());
     }
-  }
+    return {};
+  });
+  if (status = team.agreed(status); !status.ok()) return status;
   std::uint64_t size = text.size();
   MPI_Bcast(&size, 1, MPI_UINT64_T, 0, team.communicator());
   if (size == 0) return found;
-  text.resize(size);
+  status = attempt(action, [&] { return text.resize(size), Status{}; });
+  if (status = team.agreed(status); !status.ok()) return status;
   MPI_Bcast(text.data(), static_cast<int>(size), MPI_CHAR, 0, team.communicator());
-  auto loaded = parse_calibration(text, key);
-  if (Status status = team.agreed(loaded.status()); !status.ok()) return status;
-  found.calibration = std::move(*loaded);
+  status = attempt(action, [&]() -> Status {
+    auto loaded = parse_calibration(text, *key);
+    if (loaded) found.calibration = std::move(*loaded);
+    return loaded.status();
+  });
+  if (status = team.agreed(status); !status.ok()) return status;
   return found;
 }
 

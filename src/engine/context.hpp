@@ -66,7 +66,9 @@ struct Context::Impl {
   /// Finds out what the machine is where settings ask for that, or for a bank of it, and on several nodes unless
   /// settings say otherwise. Collective.
   Status detect();
-  Status look();
+  struct Looking;
+  std::shared_ptr<Looking> looking;
+  Status look(const Looking& what);
 
   /// An error when ranks have made different calls before, so that nothing can be done together any more.
   [[nodiscard]] Status check_together() const noexcept;

@@ -34,8 +34,23 @@ Result<std::shared_ptr<const Machine>> described_machine(const std::string& text
 
 }  // namespace
 
+/// How to find out what the machine is; made before the ranks agree that they all can.
+struct Context::Impl::Looking {
+  DetectOptions here;
+  RemoteOptions servers;
+  CalibrateOptions calibration;
+  bool asked;   ///< by settings, so that a failure is an error
+  bool trusts;  ///< figures that nobody has measured
+};
+
 Status Context::Impl::describe(Outcome& outcome) {
   const std::string& text = settings.text("machine.description");
+  const bool asked = text == detect_word || file_settings->election.wants_bank();
+  if (asked || (text.empty() && team->nodes().nodes() > 1)) {
+    looking = std::make_shared<Looking>(
+        Looking{detect_options(settings, "."), RemoteOptions::of(settings), {}, asked, text == detect_word});
+    looking->calibration.cache = settings.text("machine.calibration");
+  }
   if (text.empty() || text == detect_word || text == none_word) return {};
   auto described = described_machine(text, team->nodes().nodes(), outcome.vote);
   if (!described) return described.status();
@@ -45,22 +60,18 @@ Status Context::Impl::describe(Outcome& outcome) {
 }
 
 Status Context::Impl::detect() {
-  const std::string& text = settings.text("machine.description");
-  const bool by_default = text.empty() && team->nodes().nodes() > 1;
-  const bool asked = text == detect_word || file_settings->election.wants_bank();
-  if (machine || !(asked || by_default)) return {};
-  const Status found = look();
-  if (found.ok() || asked) return found;
+  const auto what = std::exchange(looking, nullptr);
+  if (machine || !what) return {};
+  const Status found = look(*what);
+  if (found.ok() || what->asked) return found;
   log_line(LogComponent::machine, LogLevel::warn, "aggregators are spread evenly: {}", found.message());
   return {};
 }
 
-Status Context::Impl::look() {
-  Result<JoinedNodes> nodes = detect_nodes(*team, detect_options(settings, "."), RemoteOptions::of(settings));
+Status Context::Impl::look(const Looking& what) {
+  Result<JoinedNodes> nodes = detect_nodes(*team, what.here, what.servers);
   if (!nodes) return nodes.status();
-  CalibrateOptions options;
-  options.cache = settings.text("machine.calibration");
-  Result<StoredCalibration> stored = load_calibration(*team, *nodes, options);
+  Result<StoredCalibration> stored = load_calibration(*team, *nodes, what.calibration);
   if (!stored) return stored.status();
   for (const std::string& warning : stored->warnings) log_line(LogComponent::machine, LogLevel::warn, "{}", warning);
   std::shared_ptr<const Machine> made;
@@ -72,8 +83,7 @@ Status Context::Impl::look() {
   });
   if (Status all = team->agreed(status); !all.ok()) return all;
   machine = std::move(made);
-  trusts_figures =
-      settings.text("machine.description") == detect_word || machine->storage.write.origin == Origin::measured;
+  trusts_figures = what.trusts || machine->storage.write.origin == Origin::measured;
   return {};
 }
 

@@ -316,7 +316,9 @@ TEST_F(NodeStorage, is_drained_by_one_node_after_another_where_they_would_undo_o
   ASSERT_EQ(same(begun), Code::ok) << begun.status().message();
   while (!begun->test()) usleep(1000);
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank() / per_node != 0) EXPECT_EQ(begun->progress().done, 0u);  // not before the program waits
+  if (rank() / per_node != 0) {
+    EXPECT_EQ(begun->progress().done, 0u);  // not before the program waits
+  }
   ASSERT_EQ(same(begun->wait()), Code::ok);
   EXPECT_EQ(begun->progress().done, begun->progress().total);
   expect_contents(file("data"), pattern_file(1, part().file_size));

@@ -7,7 +7,8 @@ PlanLimits limits_of(int aggregators, int buffers, double buffer_bytes) {
   limits.aggregators = static_cast<std::uint32_t>(aggregators);
   limits.buffers = static_cast<std::uint32_t>(buffers);
   limits.buffer_size = static_cast<std::uint64_t>(buffer_bytes);
-  limits.memory = limits.buffers * limits.buffer_size;
+  limits.memory = limits.buffers * limits.buffer_size +
+                  2 * Placement::most_landings * in_lines(limits.chunk + chunk_trailer);
   return limits;
 }
 

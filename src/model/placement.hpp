@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -49,7 +50,10 @@ constexpr std::uint64_t in_lines(std::uint64_t bytes) noexcept { return (bytes +
 struct Placement {
   static constexpr std::uint32_t relay_buffers = 2;
   /// Places of an aggregator for messages of other nodes.
-  static std::uint32_t landings(int nodes) noexcept { return nodes > 4 ? 4 : static_cast<std::uint32_t>(nodes - 1); }
+  static constexpr std::uint32_t most_landings = 4;
+  static std::uint32_t landings(int nodes) noexcept {
+    return std::min(most_landings, static_cast<std::uint32_t>(nodes - 1));
+  }
   /// What a plan needs at least of plan.memory.
   static std::uint64_t least_memory(std::uint32_t buffers, int nodes) noexcept {
     return 64 * (std::uint64_t{buffers} + 2 * std::uint64_t{landings(nodes)});

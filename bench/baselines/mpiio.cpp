@@ -183,12 +183,14 @@ class OneCall : public Mpiio {
 FileCalls FileCalls::of_library() {
   Dl_info library{};
   void* handle = nullptr;
-  if (::dladdr(::dlsym(RTLD_DEFAULT, "MPI_Init"), &library) != 0)  // which nothing takes over
+  if (::dladdr(::dlsym(RTLD_DEFAULT, "MPI_Comm_rank"), &library) != 0)  // which nothing takes over
     handle = ::dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   FileCalls calls;
   const auto find = [&]<class Function>(Function& function, const char* name) {
     function = handle ? reinterpret_cast<Function>(::dlsym(handle, name)) : nullptr;
-    if (!function) throw Error{problem(Code::unsupported, std::string{"cannot find "} + name + " of the MPI library")};
+    const bool taken_over = function && reinterpret_cast<void*>(function) == ::dlsym(RTLD_DEFAULT, name);
+    if (!function || taken_over)
+      throw Error{problem(Code::unsupported, std::string{"cannot find "} + name + " of the MPI library")};
   };
   find(calls.open, "MPI_File_open");
   find(calls.set_view, "MPI_File_set_view");

@@ -96,12 +96,23 @@ target_compile_options(weir_test_reference PRIVATE -Wall -Wextra -O2 -g1)
 target_include_directories(weir_test_reference PUBLIC ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(weir_test_reference PUBLIC weir_internal)
 
-# weir_test(name sources...): a GoogleTest program without MPI, each case a ctest entry.
+# weir_test(name sources...): a GoogleTest program without MPI, each case a ctest entry; with sanitizers, where a process
+# takes longer to begin than most cases, in a few parts.
 function(weir_test name)
   weir_test_program(${name}_tests ${ARGN})
   target_link_libraries(${name}_tests PRIVATE GTest::gtest_main)
-  gtest_discover_tests(${name}_tests TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES
-    PROPERTIES TIMEOUT ${WEIR_TEST_SECONDS})
+  if(NOT WEIR_SANITIZE)
+    gtest_discover_tests(${name}_tests TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES
+      PROPERTIES TIMEOUT ${WEIR_TEST_SECONDS})
+    return()
+  endif()
+  set(parts 4)
+  foreach(part RANGE 1 ${parts})
+    math(EXPR index "${part} - 1")
+    add_test(NAME ${name}.part${part} COMMAND ${name}_tests)
+    set_tests_properties(${name}.part${part} PROPERTIES TIMEOUT ${WEIR_TEST_SECONDS}
+      ENVIRONMENT "${weir_test_environment};GTEST_TOTAL_SHARDS=${parts};GTEST_SHARD_INDEX=${index}")
+  endforeach()
 endfunction()
 
 # weir_mpi_test(folder name ranks... [UNDER script]): the GoogleTest program <folder>/<name>_test.cpp on each of these

@@ -5,7 +5,7 @@ set(WEIR_TEST_SECONDS 120 CACHE STRING "time limit of one test")
 
 # What a launched program needs to know: set for every test.
 set(weir_test_environment)
-set(weir_few_ranks OFF)
+set(weir_ranks 1 2 4 7)  # of those that tests name which are not random
 if(WEIR_SANITIZE)
   list(APPEND weir_test_environment
     RANDOM_CASES=24 FAULT_STRIDE=4
@@ -21,9 +21,10 @@ if(MPI_C_LIBRARY_VERSION_STRING MATCHES "Open MPI")
   set(weir_most_ranks 64)
   set(weir_most_random_ranks 64)
   set(weir_most_fault_ranks 64)
+  set(weir_ranks 1 4 7)  # MPICH has 2
   if(WEIR_SANITIZE)
     set(weir_most_fault_ranks 2)
-    set(weir_few_ranks ON)  # tests that are not random on 1 and 4 of those that they name
+    set(weir_ranks 1 4)
   endif()
 else()
   # MPICH polls without giving way: more ranks than this on few cores measure only the scheduler.
@@ -53,12 +54,12 @@ function(weir_mpi_run name)
   elseif(name MATCHES "random")  # what needs several ranks on several nodes
     set(most ${weir_most_random_ranks})
   endif()
-  set(few ${weir_few_ranks})
+  set(some ${weir_ranks})
   if(most LESS 4 OR name MATCHES "random" OR NOT 4 IN_LIST run_UNPARSED_ARGUMENTS)
-    set(few OFF)
+    set(some ${run_UNPARSED_ARGUMENTS})
   endif()
   foreach(ranks IN LISTS run_UNPARSED_ARGUMENTS)
-    if(ranks GREATER most OR (few AND NOT ranks MATCHES "^[14]$"))
+    if(ranks GREATER most OR NOT ranks IN_LIST some)
       continue()
     endif()
     add_test(NAME ${name}.${ranks}ranks

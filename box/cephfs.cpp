@@ -14,7 +14,9 @@
 namespace weir::box {
 namespace {
 
-/// Nobody else is in these networks, so nobody proves who he is; one copy of everything, in memory.
+/// Nobody else is in these networks, so nobody proves who he is; one copy of everything, in memory. Clients write no
+/// errors: while ceph-fuse 16 goes to the background, libfuse may get the descriptor of standard error for its requests, and
+/// what is written there stops the file system. It would complain about the groups of processes that are on no host.
 std::string configuration(const State& state, const std::string& id) {
   const Cluster& cluster = state.cluster();
   const std::string monitor = cluster.address(cluster.find("s0"));
@@ -39,6 +41,11 @@ admin socket = {run}/$name.$pid.asok
 mon data = {run}/mon
 mds data = {run}/mds
 osd data = {run}/osd$id
+
+[client]
+fuse set user groups = false
+log to stderr = false
+err to stderr = false
 )",
                      fmt::arg("id", id), fmt::arg("monitor", monitor), fmt::arg("network", Cluster::network),
                      fmt::arg("run", state.path("ceph")), fmt::arg("log", state.path("log")));

@@ -40,6 +40,16 @@ box::State bring_up(const BoxChoice& choice) {
   return state;
 }
 
+/// A process that waits for a file system which does not answer cannot be ended before the box is.
+int end_front_end(pid_t child) {
+  ::kill(child, SIGTERM);
+  for (int tenths = 0; tenths < 100; ++tenths) {
+    if (::waitpid(child, nullptr, WNOHANG) != 0) break;
+    ::usleep(100'000);
+  }
+  return 1;
+}
+
 int run_front_end(const box::State& state, const std::function<void(const box::State&)>& work) {
   std::fflush(nullptr);
   const pid_t child = ::fork();
@@ -54,7 +64,7 @@ int run_front_end(const box::State& state, const std::function<void(const box::S
   }
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR)
-    if (bench::interrupted()) ::kill(child, SIGTERM);
+    if (bench::interrupted()) return end_front_end(child);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 

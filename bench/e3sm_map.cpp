@@ -5,6 +5,7 @@
 #include "core/errors.hpp"
 
 #if WEIR_HAVE_NETCDF
+#include <dlfcn.h>
 #include <netcdf.h>
 
 #include <functional>
@@ -16,33 +17,52 @@ namespace weir::bench {
 #if WEIR_HAVE_NETCDF
 namespace {
 
+#define WEIR_NETCDF_FUNCTIONS(apply)                                                                              \
+  apply(nc_open) apply(nc_close) apply(nc_inq_dimid) apply(nc_inq_dimlen) apply(nc_inq_varid) apply(nc_inq_attlen) \
+      apply(nc_get_var_longlong) apply(nc_get_att_longlong) apply(nc_strerror)
+
+/// The netCDF library, loaded when a map is read: the fifty libraries that it brings would delay every start of `weir`.
+struct NetCdf {
+  explicit NetCdf(const std::string& path) {
+    void* const library = ::dlopen(WEIR_NETCDF, RTLD_NOW | RTLD_LOCAL);
+#define WEIR_NETCDF_FIND(name) \
+  name = library ? reinterpret_cast<decltype(name)>(::dlsym(library, #name)) : nullptr; \
+  if (!name) problem(Code::unsupported, fmt::format("cannot read the map '{}': {}", path, ::dlerror()), "install libnetcdf").value();
+    WEIR_NETCDF_FUNCTIONS(WEIR_NETCDF_FIND)
+  }
+#define WEIR_NETCDF_MEMBER(name) decltype(&::name) name;
+  WEIR_NETCDF_FUNCTIONS(WEIR_NETCDF_MEMBER)
+};
+
 /// A netCDF file that is closed in the end; its verbs throw `Error`.
 class MapFile {
  public:
-  explicit MapFile(const std::string& path) : path_{path} { check(nc_open(path.c_str(), NC_NOWRITE, &id_), "open"); }
+  explicit MapFile(const std::string& path) : netcdf_{path}, path_{path} {
+    check(netcdf_.nc_open(path.c_str(), NC_NOWRITE, &id_), "open");
+  }
   MapFile(const MapFile&) = delete;
   MapFile& operator=(const MapFile&) = delete;
-  ~MapFile() { nc_close(id_); }
+  ~MapFile() { netcdf_.nc_close(id_); }
 
   std::size_t dimension(const std::string& name) {
     int dimension = 0;
     std::size_t length = 0;
-    check(nc_inq_dimid(id_, name.c_str(), &dimension), name);
-    check(nc_inq_dimlen(id_, dimension, &length), name);
+    check(netcdf_.nc_inq_dimid(id_, name.c_str(), &dimension), name);
+    check(netcdf_.nc_inq_dimlen(id_, dimension, &length), name);
     return length;
   }
   std::vector<long long> variable(const std::string& name, std::size_t length) {
     int variable = 0;
     std::vector<long long> values(length);
-    check(nc_inq_varid(id_, name.c_str(), &variable), name);
-    check(nc_get_var_longlong(id_, variable, values.data()), name);
+    check(netcdf_.nc_inq_varid(id_, name.c_str(), &variable), name);
+    check(netcdf_.nc_get_var_longlong(id_, variable, values.data()), name);
     return values;
   }
   std::vector<long long> attribute(const std::string& name) {
     std::size_t length = 0;
-    check(nc_inq_attlen(id_, NC_GLOBAL, name.c_str(), &length), name);
+    check(netcdf_.nc_inq_attlen(id_, NC_GLOBAL, name.c_str(), &length), name);
     std::vector<long long> values(length);
-    check(nc_get_att_longlong(id_, NC_GLOBAL, name.c_str(), values.data()), name);
+    check(netcdf_.nc_get_att_longlong(id_, NC_GLOBAL, name.c_str(), values.data()), name);
     return values;
   }
   [[noreturn]] void refuse(const std::string& what) const {
@@ -53,8 +73,9 @@ class MapFile {
  private:
   void check(int code, const std::string& what) const {
     if (code != NC_NOERR)
-      problem(Code::io, fmt::format("cannot read the map '{}': {}: {}", path_, what, nc_strerror(code))).value();
+      problem(Code::io, fmt::format("cannot read the map '{}': {}: {}", path_, what, netcdf_.nc_strerror(code))).value();
   }
+  NetCdf netcdf_;
   std::string path_;
   int id_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -16,6 +17,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <utility>
 
 #include "core/descriptor.hpp"
 #include "core/errors.hpp"
@@ -104,6 +106,16 @@ Job::~Job() {
 }
 
 void Job::finish() {
+  constexpr int most_s = 120;
+  const Descriptor process{static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0))};
+  pollfd ended{process.get(), POLLIN, 0};
+  int ready = 1;
+  while (process && (ready = ::poll(&ended, 1, most_s * 1000)) < 0 && errno == EINTR) {
+  }
+  if (ready == 0) {
+    ::kill(-std::exchange(pid_, -1), SIGKILL);  // not waited for: it may wait for a file system itself
+    throw Error{problem(Code::io, fmt::format("'{}' has not ended within {} s: {}", name_, most_s, end_of(log_)))};
+  }
   int status = 0;
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <thread>
 
@@ -32,19 +33,20 @@ class Remote : public World {
     if (rank() == 0) {
       std::string size = std::to_string(bytes), program = WEIR_MEMORY_SERVER;
       char* arguments[] = {program.data(), size.data(), contact_.data(), nullptr};
-      ASSERT_EQ(posix_spawn(&server_, program.c_str(), nullptr, nullptr, arguments, environ), 0);
+      posix_spawnattr_t group;  // of its own, with the processes that it starts
+      posix_spawnattr_init(&group);
+      posix_spawnattr_setflags(&group, POSIX_SPAWN_SETPGROUP);
+      ASSERT_EQ(posix_spawn(&server_, program.c_str(), nullptr, &group, arguments, environ), 0);
+      posix_spawnattr_destroy(&group);
       for (int i = 0; i < 400 && !std::filesystem::exists(contact_); ++i)
         std::this_thread::sleep_for(std::chrono::milliseconds{25});
       ASSERT_TRUE(std::filesystem::exists(contact_));
     }
     MPI_Barrier(MPI_COMM_WORLD);
   }
-  void signal_server(int signal) const {
-    if (server_ > 0) ::kill(server_, signal);
-  }
   void end_server(int signal = SIGTERM) {
     if (server_ <= 0) return;
-    ::kill(server_, SIGCONT);
+    ::kill(-server_, SIGCONT);
     ::kill(server_, signal);
     ::waitpid(server_, nullptr, 0);
     server_ = -1;
@@ -98,6 +100,35 @@ class Remote : public World {
     ASSERT_EQ(read(weir, found, remote).message(), "");
     EXPECT_EQ(remote, through_remote);
     EXPECT_EQ(found, data(salt));
+  }
+  /// Steps while something is done to their server, some time after they have begun: all of them are whole, and soon.
+  void harm_during_steps(const Settings& how, int after_us, const std::function<void()>& harm) {
+    start_server();
+    {
+      Context weir{MPI_COMM_WORLD, settings(how)};
+      std::thread harming;
+      if (rank() == 0)
+        harming = std::thread{[&] {
+          std::this_thread::sleep_for(std::chrono::microseconds{after_us});
+          harm();
+        }};
+      const double start = MPI_Wtime();
+      bool remote = false;
+      Bytes found;
+      for (int pass = 0; pass < 4; ++pass) {
+        EXPECT_EQ(write(weir, pass, remote).message(), "");
+        EXPECT_EQ(read(weir, found, remote).message(), "");
+        EXPECT_EQ(found, data(pass));
+      }
+      EXPECT_LT(MPI_Wtime() - start, 30);
+      if (harming.joinable()) harming.join();
+      EXPECT_EQ(write(weir, 5, remote).message(), "");
+      EXPECT_FALSE(remote);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    end_server(SIGKILL);
+    if (rank() == 0) std::filesystem::remove(contact_);
+    MPI_Barrier(MPI_COMM_WORLD);
   }
   /// Every rank has the same.
   void expect_same(Code code) const {
@@ -396,30 +427,17 @@ TEST_F(Remote, the_next_steps_go_through_a_server_that_was_started_again) {
 TEST_F(Remote, a_server_that_ends_at_any_moment_of_a_step_costs_no_byte) {
   for (int trial = 0; trial < 12; ++trial) {
     SCOPED_TRACE(trial);
-    start_server();
-    {
-      Context weir{MPI_COMM_WORLD, settings({{"remote.synchronous", trial % 2 == 0 ? "no" : "yes"},
-                                             {"remote.transport", trial % 3 == 0 ? "ucx" : "mapped"}})};
-      std::thread killer;
-      if (rank() == 0)
-        killer = std::thread{[this, trial] {
-          std::this_thread::sleep_for(std::chrono::microseconds{400 * trial});
-          end_server(trial % 4 < 2 ? SIGKILL : SIGTERM);  // which takes its memory back
-        }};
-      const double start = MPI_Wtime();
-      bool remote = false;
-      Bytes found;
-      for (int pass = 0; pass < 4; ++pass) {
-        EXPECT_EQ(write(weir, pass, remote).message(), "");
-        EXPECT_EQ(read(weir, found, remote).message(), "");
-        EXPECT_EQ(found, data(pass));
-      }
-      EXPECT_LT(MPI_Wtime() - start, 30);
-      if (killer.joinable()) killer.join();
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank() == 0) std::filesystem::remove(contact_);
-    MPI_Barrier(MPI_COMM_WORLD);
+    harm_during_steps({{"remote.synchronous", trial % 2 == 0 ? "no" : "yes"},
+                       {"remote.transport", trial % 3 == 0 ? "ucx" : "mapped"}},
+                      400 * trial, [&] { end_server(trial % 4 < 2 ? SIGKILL : SIGTERM); });  // which takes its memory back
+  }
+}
+
+TEST_F(Remote, a_server_that_stops_at_any_moment_of_a_step_is_given_up) {
+  for (int trial = 0; trial < 4; ++trial) {
+    SCOPED_TRACE(trial);
+    harm_during_steps({{"remote.timeout", "1"}, {"remote.transport", trial % 2 == 0 ? "ucx" : "mapped"}}, 700 * trial,
+                      [&] { ::kill(-server_, SIGSTOP); });
   }
 }
 
@@ -480,18 +498,6 @@ TEST_F(Remote, what_a_dead_server_had_absorbed_is_told_and_the_old_file_stays) {
       EXPECT_TRUE(closed.ok()) << closed.message();  // it went the ordinary way
     }
   }
-}
-
-TEST_F(Remote, a_server_that_has_stopped_is_given_up) {
-  start_server();
-  Context weir{MPI_COMM_WORLD, settings()};
-  signal_server(SIGSTOP);
-  MPI_Barrier(MPI_COMM_WORLD);
-  const double start = MPI_Wtime();
-  bool remote = false;
-  EXPECT_EQ(write(weir, 3, remote).message(), "");
-  EXPECT_LT(MPI_Wtime() - start, 20);
-  EXPECT_FALSE(remote);
 }
 
 TEST_F(Remote, a_contact_file_without_a_server_is_an_error_on_all_ranks) {

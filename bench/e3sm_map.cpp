@@ -21,17 +21,23 @@ namespace {
   apply(nc_open) apply(nc_close) apply(nc_inq_dimid) apply(nc_inq_dimlen) apply(nc_inq_varid) apply(nc_inq_attlen) \
       apply(nc_get_var_longlong) apply(nc_get_att_longlong) apply(nc_strerror)
 
-/// The netCDF library, loaded when a map is read: the fifty libraries that it brings would delay every start of `weir`.
+/// The netCDF library, loaded when a map is read: the forty libraries that it brings would delay every start of `weir`.
 struct NetCdf {
   explicit NetCdf(const std::string& path) {
     void* const library = ::dlopen(WEIR_NETCDF, RTLD_NOW | RTLD_LOCAL);
-#define WEIR_NETCDF_FIND(name) \
-  name = library ? reinterpret_cast<decltype(name)>(::dlsym(library, #name)) : nullptr; \
-  if (!name) problem(Code::unsupported, fmt::format("cannot read the map '{}': {}", path, ::dlerror()), "install libnetcdf").value();
+    const auto find = [&](const char* name) {
+      void* const found = library ? ::dlsym(library, name) : nullptr;
+      if (!found)
+        problem(Code::unsupported, fmt::format("cannot read the map '{}': {}", path, ::dlerror()), "install libnetcdf").value();
+      return found;
+    };
+#define WEIR_NETCDF_FIND(name) name = reinterpret_cast<decltype(name)>(find(#name));
     WEIR_NETCDF_FUNCTIONS(WEIR_NETCDF_FIND)
+#undef WEIR_NETCDF_FIND
   }
 #define WEIR_NETCDF_MEMBER(name) decltype(&::name) name;
   WEIR_NETCDF_FUNCTIONS(WEIR_NETCDF_MEMBER)
+#undef WEIR_NETCDF_MEMBER
 };
 
 /// A netCDF file that is closed in the end; its verbs throw `Error`.

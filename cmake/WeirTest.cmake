@@ -8,7 +8,7 @@ set(weir_test_environment)
 set(weir_ranks 1 2 4 7)  # of those that tests name which are not random
 if(WEIR_SANITIZE)
   list(APPEND weir_test_environment
-    RANDOM_CASES=60 FAULT_STRIDE=4
+    RANDOM_CASES=40 FAULT_STRIDE=4
     HWLOC_PLUGINS_PATH=/nowhere  # what hwloc's plugins leak has no name once they are unloaded
     "ASAN_OPTIONS=detect_leaks=1"
     "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0"

@@ -432,9 +432,9 @@ TEST_F(Remote, a_server_that_ends_at_any_moment_of_a_step_costs_no_byte) {
 }
 
 TEST_F(Remote, a_server_that_stops_at_any_moment_of_a_step_costs_no_byte) {
-  for (int trial = 0; trial < 4; ++trial) {
+  for (int trial = 0; trial < 3; ++trial) {
     SCOPED_TRACE(trial);
-    harm_during_steps({{"remote.timeout", "1"}, {"remote.transport", trial % 2 == 0 ? "ucx" : "mapped"}}, 700 * trial,
+    harm_during_steps({{"remote.timeout", "1"}, {"remote.transport", trial == 1 ? "mapped" : "ucx"}}, 700 * trial,
                       [&] { ::kill(-server_, SIGSTOP); });
   }
 }

@@ -1,144 +1,12 @@
-#include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-
 #include <algorithm>
-#include <chrono>
-#include <csignal>
 #include <fstream>
-#include <functional>
 #include <random>
-#include <thread>
 
-#include "mpi/world.hpp"
+#include "mpi/remote_steps.hpp"
 #include "remote/remote_memory.hpp"
-
-extern char** environ;
 
 namespace weir::testing {
 namespace {
-
-using Bytes = std::vector<unsigned char>;
-
-/// Steps through a memory server that rank 0 starts, and that may be full, stopped or dead.
-class Remote : public World {
- protected:
-  void TearDown() override {
-    end_server();
-    World::TearDown();
-  }
-
-  void start_server(std::uint64_t bytes = 64 << 20) {
-    contact_ = directory() + "/contact";
-    if (rank() == 0) {
-      std::string size = std::to_string(bytes), program = WEIR_MEMORY_SERVER;
-      char* arguments[] = {program.data(), size.data(), contact_.data(), nullptr};
-      posix_spawnattr_t group;  // of its own, with the processes that it starts
-      posix_spawnattr_init(&group);
-      posix_spawnattr_setflags(&group, POSIX_SPAWN_SETPGROUP);
-      ASSERT_EQ(posix_spawn(&server_, program.c_str(), nullptr, &group, arguments, environ), 0);
-      posix_spawnattr_destroy(&group);
-      for (int i = 0; i < 400 && !std::filesystem::exists(contact_); ++i)
-        std::this_thread::sleep_for(std::chrono::milliseconds{25});
-      ASSERT_TRUE(std::filesystem::exists(contact_));
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-  }
-  void end_server(int signal = SIGTERM) {
-    if (server_ <= 0) return;
-    ::kill(-server_, SIGCONT);
-    ::kill(server_, signal);
-    ::waitpid(server_, nullptr, 0);
-    server_ = -1;
-  }
-
-  [[nodiscard]] Settings settings(const Settings& more = {}) const {
-    Settings all{{"memory.tier", "remote"},      {"remote.contact", contact_}, {"plan.aggregators", "2"},
-                 {"plan.buffer_size", "16384"}, {"remote.timeout", "2"}};
-    for (const auto& [key, value] : more) all[key] = value;
-    return all;
-  }
-  /// 600 chunks of 500 bytes, one of each rank after another.
-  [[nodiscard]] Declaration chunks() const {
-    return Declaration{{static_cast<std::uint64_t>(rank()) * 500, 500, static_cast<std::uint64_t>(ranks()) * 500, 600}};
-  }
-  [[nodiscard]] Bytes data(int salt) const {
-    Bytes bytes(600 * 500);
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(i * 7 + i / 500 + rank() * 31 + salt);
-    return bytes;
-  }
-  [[nodiscard]] std::string path() const { return directory() + "/data"; }
-
-  /// Writes, reads without remote memory, and compares.
-  Status write(Context& weir, int salt, bool& remote) {
-    auto file = weir.create(path());
-    if (!file) return file.status();
-    auto step = file->declare(chunks());
-    if (!step) return step.status();
-    const Bytes bytes = data(salt);
-    if (Status status = step->write(0, bytes); !status.ok()) return status;
-    const Status status = file->close(*step);
-    remote = step->report().remote_bytes > 0;
-    return status;
-  }
-  Status read(Context& weir, Bytes& bytes, bool& remote) {
-    auto file = weir.open(path());
-    if (!file) return file.status();
-    auto step = file->declare(chunks());
-    if (!step) return step.status();
-    bytes.assign(600 * 500, 0xee);
-    if (Status status = step->read(0, bytes); !status.ok()) return status;
-    const Status status = file->close(*step);
-    remote = step->report().remote_bytes > 0;
-    return status;
-  }
-  void expect_whole(Context& weir, int salt, bool through_remote) {
-    bool remote = false;
-    Bytes found;
-    ASSERT_EQ(write(weir, salt, remote).message(), "");
-    EXPECT_EQ(remote, through_remote);
-    ASSERT_EQ(read(weir, found, remote).message(), "");
-    EXPECT_EQ(remote, through_remote);
-    EXPECT_EQ(found, data(salt));
-  }
-  /// Steps while something is done to their server, some time after they have begun: all of them are whole, and soon.
-  void harm_during_steps(const Settings& how, int after_us, const std::function<void()>& harm) {
-    start_server();
-    {
-      Context weir{MPI_COMM_WORLD, settings(how)};
-      std::thread harming;
-      if (rank() == 0)
-        harming = std::thread{[&] {
-          std::this_thread::sleep_for(std::chrono::microseconds{after_us});
-          harm();
-        }};
-      const double start = MPI_Wtime();
-      bool remote = false;
-      Bytes found;
-      for (int pass = 0; pass < 4; ++pass) {
-        EXPECT_EQ(write(weir, pass, remote).message(), "");
-        EXPECT_EQ(read(weir, found, remote).message(), "");
-        EXPECT_EQ(found, data(pass));
-      }
-      EXPECT_LT(MPI_Wtime() - start, 30);
-      if (harming.joinable()) harming.join();
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-    end_server(SIGKILL);
-    if (rank() == 0) std::filesystem::remove(contact_);
-    MPI_Barrier(MPI_COMM_WORLD);
-  }
-  /// Every rank has the same.
-  void expect_same(Code code) const {
-    int mine = static_cast<int>(code), least = 0, most = 0;
-    MPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    MPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    EXPECT_EQ(least, most);
-  }
-
-  std::string contact_;
-  pid_t server_ = -1;
-};
 
 TEST_F(Remote, steps_go_through_the_server_and_back) {
   start_server();
@@ -388,57 +256,6 @@ TEST_F(Remote, a_full_server_is_waited_for_where_that_is_asked_for) {
   EXPECT_LT(MPI_Wtime() - start, 20);
 }
 
-TEST_F(Remote, steps_are_finished_without_a_server_that_was_killed) {
-  start_server();
-  Context weir{MPI_COMM_WORLD, settings()};
-  expect_whole(weir, 1, true);
-  end_server(SIGKILL);
-  MPI_Barrier(MPI_COMM_WORLD);
-  expect_whole(weir, 2, false);
-}
-
-TEST_F(Remote, the_next_steps_go_through_a_server_that_was_started_again) {
-  for (const char* transport : {"mapped", "ucx"}) {
-    start_server();
-    Context weir{MPI_COMM_WORLD, settings({{"remote.transport", transport}})};
-    File kept = weir.create(directory() + "/kept").value();  // across the loss
-    Step before = kept.declare(chunks()).value();
-    const Bytes bytes = data(5);
-    before.write(0, bytes).value();
-    ASSERT_EQ(before.finish().message(), "");
-    expect_whole(weir, 1, true);
-    end_server(SIGKILL);
-    if (rank() == 0) std::filesystem::remove(contact_);
-    start_server();
-    bool remote = false;
-    EXPECT_EQ(write(weir, 2, remote).message(), "");  // here the loss is noticed
-    EXPECT_FALSE(remote);
-    expect_whole(weir, 3, true);
-    before.write(0, bytes).value();
-    EXPECT_EQ(before.finish().message(), "");
-    kept.close().value();
-    end_server();
-    MPI_Barrier(MPI_COMM_WORLD);
-  }
-}
-
-TEST_F(Remote, a_server_that_ends_at_any_moment_of_a_step_costs_no_byte) {
-  for (int trial = 0; trial < 12; ++trial) {
-    SCOPED_TRACE(trial);
-    harm_during_steps({{"remote.synchronous", trial % 2 == 0 ? "no" : "yes"},
-                       {"remote.transport", trial % 3 == 0 ? "ucx" : "mapped"}},
-                      400 * trial, [&] { end_server(trial % 4 < 2 ? SIGKILL : SIGTERM); });  // which takes its memory back
-  }
-}
-
-TEST_F(Remote, a_server_that_stops_at_any_moment_of_a_step_costs_no_byte) {
-  for (int trial = 0; trial < 3; ++trial) {
-    SCOPED_TRACE(trial);
-    harm_during_steps({{"remote.timeout", "1"}, {"remote.transport", trial == 1 ? "mapped" : "ucx"}}, 700 * trial,
-                      [&] { ::kill(-server_, SIGSTOP); });
-  }
-}
-
 TEST_F(Remote, what_is_absorbed_is_stored_while_the_program_goes_on) {
   start_server();
   Context weir{MPI_COMM_WORLD, settings({{"remote.when_lost", "fail"}})};
@@ -468,64 +285,6 @@ TEST_F(Remote, what_is_absorbed_is_stored_while_the_program_goes_on) {
     ASSERT_EQ(read(weir, found, remote).message(), "");
     EXPECT_EQ(found, data(pass));
   }
-}
-
-TEST_F(Remote, what_a_dead_server_had_absorbed_is_told_and_the_old_file_stays) {
-  start_server();
-  Context weir{MPI_COMM_WORLD, settings()};
-  bool remote = false;
-  ASSERT_EQ(write(weir, 1, remote).message(), "");
-  for (const bool dead : {false, true}) {
-    File file = weir.create(path()).value();
-    Step step = file.declare(chunks()).value();
-    const Bytes bytes = data(2);
-    step.write(0, bytes).value();
-    if (dead) end_server(SIGKILL);
-    MPI_Barrier(MPI_COMM_WORLD);
-    const Status absorbed = step.absorb();
-    if (!dead) end_server(SIGKILL);
-    expect_same(absorbed.code());
-    const Status waited = step.wait();
-    expect_same(waited.code());
-    const Status closed = file.close();
-    EXPECT_EQ(closed.ok(), waited.ok());
-    Bytes found;
-    ASSERT_EQ(read(weir, found, remote).message(), "");
-    EXPECT_EQ(found, data(closed.ok() ? 2 : 1)) << "dead before: " << dead;
-    if (dead) {
-      EXPECT_TRUE(closed.ok()) << closed.message();  // it went the ordinary way
-    }
-  }
-}
-
-TEST_F(Remote, a_server_that_has_stopped_is_given_up) {
-  start_server();
-  Context weir{MPI_COMM_WORLD, settings({{"remote.timeout", "1"}})};
-  if (server_ > 0) ::kill(-server_, SIGSTOP);
-  MPI_Barrier(MPI_COMM_WORLD);
-  const double start = MPI_Wtime();
-  bool remote = false;
-  EXPECT_EQ(write(weir, 3, remote).message(), "");
-  EXPECT_LT(MPI_Wtime() - start, 20);
-  EXPECT_FALSE(remote);
-}
-
-TEST_F(Remote, a_contact_file_without_a_server_is_an_error_on_all_ranks) {
-  start_server();
-  const std::string kept = directory() + "/kept";
-  if (rank() == 0) std::filesystem::copy(contact_, kept);
-  MPI_Barrier(MPI_COMM_WORLD);
-  end_server();
-  MPI_Barrier(MPI_COMM_WORLD);
-  auto weir = Context::make(MPI_COMM_WORLD, settings({{"remote.contact", kept}}));
-  EXPECT_FALSE(weir.ok());
-  expect_same(weir.status().code());
-  EXPECT_FALSE(weir.status().message().empty());
-}
-
-TEST_F(Remote, without_a_contact_file_the_setting_is_refused) {
-  auto weir = Context::make(MPI_COMM_WORLD, {{"memory.tier", "remote"}});
-  EXPECT_EQ(weir.status().code(), Code::settings);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace weir::bench {
 
 /// Something to compare Weir with, and whether this build and this MPI have it.
 struct Baseline {
-  std::string name;                ///< "romio", "ompio", "posix"; "dram": Weir there; "weir" is the control
+  std::string name;                ///< "romio", "ompio", "posix", "sketch"; "dram": Weir there; "weir" is the control
   std::vector<std::string> flags;  ///< for the launcher
   std::string absent;              ///< why it cannot be had; empty when it can
 };

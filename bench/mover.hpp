@@ -54,5 +54,7 @@ std::unique_ptr<Mover> mpiio_per_variable(const Scene& scene, const std::map<std
 std::unique_ptr<Mover> mpiio_one_call(const Scene& scene, const std::map<std::string, std::string>& hints);
 /// Every rank writes or reads each of its pieces by itself.
 std::unique_ptr<Mover> posix_pieces();
+/// Ranks of one node copy into memory that two of them share with the others; those two write or read a half each.
+std::unique_ptr<Mover> sketch(std::uint64_t file_bytes);
 
 }  // namespace weir::bench

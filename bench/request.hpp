@@ -13,7 +13,7 @@ namespace weir::bench {
 struct Request {
   std::string workload;
   std::map<std::string, std::string> parameters;
-  std::string baseline;                 ///< "romio", "ompio", "posix", "weir"; "file-system" in a workflow, "two-phase" for remote memory
+  std::string baseline;                 ///< "romio", "ompio", "posix", "sketch", "weir"; "file-system" in a workflow, "two-phase" for remote memory
   std::vector<std::string> operations;  ///< "write", "read"
   std::string directory;                ///< for the files
   bool existing = false;                ///< overwrite a file instead of making a new one

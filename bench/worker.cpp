@@ -53,6 +53,7 @@ class Job {
         native_{communicator, request_.settings} {
     if (request_.through_run) taken_over_ = mpiio_per_variable(trial_.scene(), request_.hints);
     if (request_.baseline == "posix") baselines_.push_back(posix_pieces());
+    if (request_.baseline == "sketch") baselines_.push_back(sketch(workload.file_bytes));
     if (parse_strategy(request_.baseline) && request_.baseline != "weir")
       baselines_.push_back(
           std::make_unique<WeirMover>(communicator, merged(request_.settings, {{"plan.model", request_.baseline}}),

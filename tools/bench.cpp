@@ -58,6 +58,7 @@ std::vector<bench::Baseline> chosen_baselines(const std::vector<std::string>& na
   std::vector<bench::Baseline> chosen;
   if (std::ranges::find(names, "dram") != names.end() || (names.empty() && !tier.empty() && tier != "dram"))
     chosen.push_back({"dram", {}, {}});
+  if (std::ranges::find(names, "sketch") != names.end()) chosen.push_back({"sketch", {}, {}});
   for (const bench::Baseline& baseline : bench::find_baselines()) {
     const bool named = std::ranges::find(names, baseline.name) != names.end();
     if (named && !baseline.absent.empty())
@@ -170,11 +171,11 @@ void add_workload(CLI::App& command, const bench::WorkloadKind& kind, const std:
     return workload->add_option(name, value, meaning)->capture_default_str()->group(group);
   };
   add("--operation", options->operation, "write, read or both")->check(CLI::IsMember({"write", "read", "both"}));
-  std::vector<std::string> others{"romio", "ompio", "posix", "dram"};
+  std::vector<std::string> others{"romio", "ompio", "posix", "sketch", "dram"};
   for (const std::string& model : model_names()) others.push_back(model);
   add("--against", options->against,
-      "romio, ompio, posix, all that can be had when not given, and then with --tier also dram: Weir without that tier; or "
-      "ways to choose aggregators: " +
+      "romio, ompio, posix, all that can be had when not given, and then with --tier also dram: Weir without that tier; "
+      "sketch: the least that a program on one node must do; or ways to choose aggregators: " +
           fmt::format("{}", fmt::join(model_names(), ", ")))
       ->delimiter(',')
       ->check(CLI::IsMember(others));

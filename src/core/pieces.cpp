@@ -179,6 +179,13 @@ std::uint64_t PieceList::next(std::uint64_t offset) const noexcept {
   return offset < piece + run.length ? offset : piece + run.stride;
 }
 
+std::uint64_t PieceList::memory_of(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  const Strided run = runs_[find(offset)];
+  const std::uint64_t k = run.count > 1 ? (offset - run.offset) / run.stride : 0;
+  const std::uint64_t inside = offset - run.offset - k * run.stride;
+  return inside + bytes <= run.length ? run.memory + k * run.length + inside : none;
+}
+
 std::uint64_t PieceList::offset_at(std::uint64_t bytes) const noexcept {
   const Strided run = runs_[runs_.last_before(bytes)];
   const std::uint64_t inside = bytes - run.before;

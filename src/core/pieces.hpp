@@ -60,6 +60,9 @@ class PieceList {
   [[nodiscard]] std::uint64_t next(std::uint64_t offset) const noexcept;
   static constexpr std::uint64_t none = ~std::uint64_t{0};
 
+  /// Where so many bytes from a byte of a piece on lie in memory, or `none` when they are not of one piece.
+  [[nodiscard]] std::uint64_t memory_of(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+
   /// `bytes_before` of ascending offsets, faster than one by one.
   class Counter {
    public:

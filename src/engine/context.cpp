@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 
@@ -41,11 +42,15 @@ Status dropped_out() noexcept {
 }  // namespace
 
 Status check_mpi() {
-  int started = 0, ended = 0;
-  MPI_Finalized(&ended);
-  if (!ended) MPI_Initialized(&started);
-  if (!ended && !started) return problem(Code::finalized, "cannot do anything before MPI_Init", "call MPI_Init first");
-  if (ended) return problem(Code::finalized, "cannot do anything after MPI_Finalize",
+  static std::atomic<bool> started = false;  // asked once: calls that give variables should cost little
+  int answer = 0;
+  if (!started) {
+    MPI_Initialized(&answer);
+    started = answer != 0;
+  }
+  if (!started) return problem(Code::finalized, "cannot do anything before MPI_Init", "call MPI_Init first");
+  MPI_Finalized(&answer);
+  if (answer) return problem(Code::finalized, "cannot do anything after MPI_Finalize",
                             "close files and end the context before MPI_Finalize");
   return {};
 }

@@ -1,6 +1,7 @@
 #include "engine/contributor.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace weir {
 
@@ -92,11 +93,7 @@ bool Contributor::local_edge(Lane& lane, const Edge& edge, const std::vector<std
     }
     copied_[t] = 1;
     if (!usable) continue;
-    const auto& declaration = pass_.plan.declaration;
-    const PieceList& pieces = declaration.pieces(transfer.variable);
-    const std::uint64_t at = declaration.variables[transfer.variable].at;
-    if (write) copy_in(pass_.layout(), edge.window, pieces, at, data, buffer);
-    else copy_out(pass_.layout(), edge.window, pieces, at, buffer, data);
+    copy(edge, transfer, data, buffer);
     pass_.report.bytes += transfer.bytes;
   }
   pass_.report.copy_s += now() - start;
@@ -105,6 +102,21 @@ bool Contributor::local_edge(Lane& lane, const Edge& edge, const std::vector<std
   arrive(lane, item);
   ++lane.edge;
   return true;
+}
+
+void Contributor::copy(const Edge& edge, const Transfer& transfer, std::byte* data, std::byte* buffer) const noexcept {
+  const bool write = pass_.layout().direction == Direction::write;
+  if (transfer.in_one_stretch()) {
+    std::byte* there = buffer + transfer.place;
+    data += transfer.memory;
+    std::memcpy(write ? there : data, write ? data : there, transfer.bytes);
+    return;
+  }
+  const auto& declaration = pass_.plan.declaration;
+  const PieceList& pieces = declaration.pieces(transfer.variable);
+  const std::uint64_t at = declaration.variables[transfer.variable].at;
+  if (write) copy_in(pass_.layout(), edge.window, pieces, at, data, buffer);
+  else copy_out(pass_.layout(), edge.window, pieces, at, buffer, data);
 }
 
 bool Contributor::remote_chunk(Lane& lane, const Edge& edge, const std::vector<std::byte*>& memory) noexcept {

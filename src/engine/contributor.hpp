@@ -39,6 +39,7 @@ class Contributor {
   };
 
   bool step(Lane& lane, const std::vector<std::byte*>& memory) noexcept;
+  void copy(const Edge& edge, const Transfer& transfer, std::byte* data, std::byte* buffer) const noexcept;
   bool local_edge(Lane& lane, const Edge& edge, const std::vector<std::byte*>& memory) noexcept;
   bool remote_chunk(Lane& lane, const Edge& edge, const std::vector<std::byte*>& memory) noexcept;
   void copy_chunk(const Lane& lane, const Edge& edge, const std::vector<std::byte*>& memory) noexcept;

@@ -8,7 +8,7 @@
 namespace weir {
 
 /// What a rank brings to an agreement, and what all take from it: the error of the lowest rank that has one.
-struct alignas(64) Outcome {
+struct Outcome {
   std::int32_t code = 0;      ///< a weir::Code
   std::int32_t rank = -1;     ///< who failed
   std::uint64_t call = 0;     ///< which collective call this is

@@ -48,7 +48,7 @@ struct Team::Control {
   std::array<Shown, segments> shown;
   std::array<std::atomic<std::uint64_t>, first_free_segment> posted;  // bytes, in the segments used for announcements
   std::array<std::atomic<std::uint64_t>, first_free_segment> posted_abroad;  // of these, for other nodes
-  Outcome outcome;
+  alignas(64) Outcome outcome;
   std::atomic<std::uint32_t> heard;  // the last agreement whose result the rank knows
   // Used in the page of the node's first rank:
   alignas(64) std::atomic<std::uint32_t> arrived;
@@ -57,7 +57,7 @@ struct Team::Control {
   std::atomic<std::uint32_t> awaits_others;
   std::atomic<std::uint32_t> sleepers;  // that wait for `generation`
   std::atomic<std::uint64_t> dropped_out;  // the call in whose place a rank does nothing any more, or 0
-  Outcome result;
+  alignas(64) Outcome result;
   std::array<BankAccount, shared_accounts> accounts;
 };
 

@@ -12,7 +12,7 @@ Range window_range(const Layout& layout, std::size_t window, std::uint64_t at) n
 Route Route::of(const RankDeclaration& declaration, const Layout& layout) {
   struct Line {
     std::uint32_t window, variable;
-    std::uint64_t bytes;
+    std::uint64_t bytes, place, memory;
   };
   if (layout.windows() == 0) return {};
   std::vector<Line> lines;
@@ -25,7 +25,12 @@ Route Route::of(const RankDeclaration& declaration, const Layout& layout) {
       const std::size_t w = layout.window_at(layout.to_packed(next + at));
       const std::uint64_t end = window_range(layout, w, at).high;
       const std::uint64_t until = pieces.bytes_before(end);
-      lines.push_back({static_cast<std::uint32_t>(w), v, until - before});
+      const std::uint64_t bytes = until - before;
+      const Segment& segment = layout.segments[layout.segment_at(layout.to_packed(next + at))];
+      const bool one = next + at + bytes <= segment.file_end();
+      lines.push_back({static_cast<std::uint32_t>(w), v, bytes,
+                       segment.packed + (next + at - segment.file) - layout.cuts[w],
+                       one ? pieces.memory_of(next, bytes) : PieceList::none});
       before = until;
       next = pieces.next(end);
     }
@@ -37,7 +42,7 @@ Route Route::of(const RankDeclaration& declaration, const Layout& layout) {
     if (route.edges.empty() || route.edges.back().window != line.window)
       route.edges.push_back({line.window, static_cast<std::uint32_t>(route.transfers.size()), 0, 0});
     Edge& edge = route.edges.back();
-    route.transfers.push_back({line.variable, line.bytes, edge.bytes});
+    route.transfers.push_back({line.variable, line.bytes, edge.bytes, line.place, line.memory});
     ++edge.transfers;
     edge.bytes += line.bytes;
   }

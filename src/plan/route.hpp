@@ -14,6 +14,10 @@ struct Transfer {
   std::uint32_t variable;
   std::uint64_t bytes;
   std::uint64_t payload;
+  std::uint64_t place = 0;                 ///< in the window's buffer, when they are one stretch,
+  std::uint64_t memory = PieceList::none;  ///< and in the variable's memory; `none` when they are several
+
+  [[nodiscard]] bool in_one_stretch() const noexcept { return memory != PieceList::none; }
 };
 
 /// What a rank (or all ranks of a node together) has to do with one window.

@@ -118,6 +118,23 @@ TEST(PieceList, finds_the_next_byte_and_counts_along) {
   }
 }
 
+TEST(PieceList, tells_where_bytes_of_one_piece_lie) {
+  std::mt19937_64 random{5};
+  for (int i = 0; i < 300; ++i) {
+    const PieceList list = PieceList::of(random_runs(random, true));
+    const auto file = as_list(list);
+    for (std::uint64_t offset = 0; offset < file.size(); ++offset) {
+      if (file[offset] < 0) continue;
+      std::uint64_t most = 0;
+      list.for_each([&](std::uint64_t from, std::uint64_t length, std::uint64_t) {
+        if (offset >= from && offset < from + length) most = from + length - offset;
+      });
+      ASSERT_EQ(list.memory_of(offset, most), file[offset]) << "case " << i << " at " << offset;
+      ASSERT_EQ(list.memory_of(offset, most + 1), PieceList::none) << "case " << i << " at " << offset;
+    }
+  }
+}
+
 TEST(PieceList, covers_a_part_of_the_file_together_with_others) {
   std::mt19937_64 random{5};
   for (int i = 0; i < 1000; ++i) {

@@ -151,6 +151,8 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   std::optional<Plan> plan_;  // the one it was opened with
   std::shared_ptr<Step::Impl> first_step_;  // of that plan, made when the file was opened
   bool replaces_ = false;
+  bool as_named_ = false;      // rank 0 found no link there
+  bool there_before_ = true;   // on rank 0: something was there that a new file replaces
   std::vector<std::byte> index_;  // on rank 0, while a set is opened
   std::optional<NodeStore> store_;  // where files are on the nodes
 };

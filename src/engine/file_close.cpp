@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <optional>
 
 #include "core/errors.hpp"
 #include "engine/file.hpp"
@@ -101,9 +102,10 @@ Status File::Impl::install(bool complete, bool durable) noexcept {
     if (set_) {
       if (Status appeared = set_->install(work, target, durable); !appeared.ok()) return appeared;
     } else if (replaces()) {
-      const OldSet old{system, target};
+      std::optional<OldSet> old;
+      if (there_before_) old.emplace(system, target);
       if (Status renamed = system.rename(work, target); !renamed.ok()) return renamed;
-      old.remove(system);
+      if (old) old->remove(system);
     }
     installed = true;
     return durable ? system.sync_directory(target) : Status{};

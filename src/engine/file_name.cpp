@@ -17,10 +17,15 @@ std::string resolved(const std::string& path) {
   return ignored ? path : real.string();
 }
 
-std::string replaced(const std::string& path) {
+NamedFile file_named(const std::string& path) {
   struct stat found {};
-  const bool link = lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode);
-  return link || !path.starts_with('/') ? resolved(path) : path;
+  NamedFile file;
+  file.there = lstat(path.c_str(), &found) == 0;
+  file.link = file.there && S_ISLNK(found.st_mode);
+  file.target = file.link || !path.starts_with('/') ? resolved(path) : path;
+  if (file.link) file.there = stat(file.target.c_str(), &found) == 0;
+  file.plain = !file.there || S_ISREG(found.st_mode);
+  return file;
 }
 
 std::string temporary_name(const std::string& target, std::uint64_t context, std::uint64_t file) {

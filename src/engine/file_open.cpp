@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include <filesystem>
 #include <new>
 
 #include "core/errors.hpp"
@@ -15,15 +14,10 @@ namespace {
 
 constexpr std::uint64_t flag_replaces = 1;  // written under a temporary name first
 constexpr std::uint64_t flag_set = 16;      // the file is the index of a set
+constexpr std::uint64_t flag_as_named = 32;  // the name is no link
 
 Call call_of(OpenMode mode) {
   return mode == OpenMode::create ? Call::create : mode == OpenMode::read ? Call::open : Call::update;
-}
-
-bool replaceable(const std::string& target) {
-  std::error_code ignored;
-  const auto status = std::filesystem::status(target, ignored);
-  return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
 }
 
 Status different_files(const std::string& path) {
@@ -100,6 +94,7 @@ Status File::Impl::open_together(Call call) {
   if (result.ok() && all.vote >> 32 != all.most >> 32) result = different_files(path);
   if (result.ok() && all.vote != all.most) result = different_plans();
   replaces_ = (all.flags & flag_replaces) != 0;
+  as_named_ = (all.flags & flag_as_named) != 0;
   const bool in_set = (all.flags & flag_set) != 0;
   if (result.ok() && in_set) result = open_set();
   if (result.ok() && mode != OpenMode::create && !settings->node_directory.empty()) result = look_on_nodes(call);
@@ -187,28 +182,31 @@ Status File::Impl::open_here(Call call, Outcome& outcome) {
 Status File::Impl::open_in_file_system(Outcome& outcome) {
   Context::Impl& weir = *context;
   target = work = path;
-  if (mode != OpenMode::create && settings->posix && FileSet::is_at(path)) {
-    if (mode == OpenMode::update)
-      return problem(Code::unsupported, fmt::format("cannot update '{}': it is a set of sub-files", path),
-                     "create it anew");
-    auto index = FileSet::load(*settings->system, path);
-    if (!index) return index.status();
-    index_ = std::move(*index);
-    outcome.flags |= flag_set;
-    return {};
-  }
   if (mode == OpenMode::create && settings->posix) {
-    target = work = replaced(path);
-    if (settings->replace && replaceable(target)) {
+    const NamedFile named = file_named(path);
+    target = work = named.target;
+    there_before_ = named.there;
+    if (!named.link) outcome.flags |= flag_as_named;
+    if (settings->replace && named.plain) {
       work = temporary_name(target, weir.id, serial);
       outcome.flags |= flag_replaces;
-    } else {
+    } else if (named.there) {
       OldSet{*settings->system, target}.remove(*settings->system);
     }
   }
   auto opened = settings->system->open(work, mode);
   if (!opened) return opened.status();
-  storage_ = std::move(*opened);
+  if (mode == OpenMode::create || !FileSet::is_in(**opened)) {
+    storage_ = std::move(*opened);
+    return {};
+  }
+  if (mode == OpenMode::update)
+    return problem(Code::unsupported, fmt::format("cannot update '{}': it is a set of sub-files", path),
+                   "create it anew");
+  auto index = FileSet::load(*settings->system, path);
+  if (!index) return index.status();
+  index_ = std::move(*index);
+  outcome.flags |= flag_set;
   return {};
 }
 
@@ -219,7 +217,7 @@ Status File::Impl::create_set(Outcome& outcome) {
                    fmt::format("cannot create '{}' as sub-files: ranks do not share storage.kind memory", path),
                    "set plan.files to shared, or storage.kind to posix");
   target = settings->posix ? resolved(path) : path;
-  if (settings->posix && !replaceable(target))
+  if (settings->posix && !file_named(target).plain)
     return problem(Code::exists, fmt::format("cannot create '{}' as sub-files: it is not a plain file", path),
                    "name a plain file, or set plan.files to shared");
   work = temporary_name(target, weir.id, serial);
@@ -250,7 +248,7 @@ Storage* File::Impl::get() noexcept {
   open_error_ = opening_;
   if (!opening_.ok()) return nullptr;
   open_error_ = attempt("open a file", [&] {
-    work = replaces() ? temporary_name(replaced(path), context->id, serial) : path;
+    work = replaces() ? temporary_name(as_named_ ? path : file_named(path).target, context->id, serial) : path;
     auto opened = set_ ? set_->open() : settings->system->open(work, mode == OpenMode::create ? OpenMode::update : mode);
     if (opened) storage_ = std::move(*opened);
     return opened.status();

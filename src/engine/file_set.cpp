@@ -94,6 +94,11 @@ bool FileSet::is_at(const std::string& path) noexcept {
   return whole && SetIndex::recognises(beginning);
 }
 
+bool FileSet::is_in(Storage& storage) noexcept {
+  std::array<std::byte, SetIndex::recognised_by> beginning{};
+  return storage.peek(beginning) == beginning.size() && SetIndex::recognises(beginning);
+}
+
 Result<std::vector<std::byte>> FileSet::load(StorageSystem& system, const std::string& path) {
   auto content = read_whole(system, path);
   if (!content) return content.status();

@@ -35,8 +35,9 @@ class FileSet {
   FileSet(Team& team, StorageSystem& system, SetIndex index, const std::string& path, const NodeStore& store,
           const NodeSetChoice& choice);
 
-  /// Whether the file is the index of a set.
+  /// Whether a file is the index of a set.
   static bool is_at(const std::string& path) noexcept;
+  static bool is_in(Storage& storage) noexcept;
   /// The set whose index rank `from` has read, as `mine`; `make` makes it of the index. Collective.
   using Make = std::function<std::unique_ptr<FileSet>(SetIndex)>;
   static Result<std::unique_ptr<FileSet>> share(Team& team, const std::vector<std::byte>& mine, Outcome outcome,

@@ -137,6 +137,10 @@ void PosixStorage::expect(std::uint64_t offset, std::uint64_t length) noexcept {
   }
 }
 
+std::size_t PosixStorage::peek(std::span<std::byte> beginning) noexcept {
+  return static_cast<std::size_t>(std::max<ssize_t>(0, ::pread(fd_, beginning.data(), beginning.size(), 0)));
+}
+
 int PosixStorage::sync() noexcept { return ::fsync(fd_) == 0 ? 0 : errno; }
 
 int PosixStorage::close() noexcept {

@@ -173,6 +173,7 @@ int set_view(MPI_File& handle, MPI_Offset displacement, MPI_Datatype element, MP
              const char* representation, MPI_Info info, Passing&& passing) {
   OpenFile* const file = find(handle);
   if (!file) return passing();
+  file->settle();  // what goes on beside the program has the view of before
   const bool can_be = is_native_view(displacement, element, type, representation);
   if (!can_be && is_native(representation) && file->refusal.empty()) {
     // Maybe on this rank alone: the program's handle tells why.

@@ -31,7 +31,7 @@ extern "C" {
 CALL(open, (MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_File* file),
      (communicator, path, mode, info, file), open(communicator, path, mode, info, file, passing))
 SHOWN int PMPI_File_delete(const char* path, MPI_Info info) {
-  if (path && inside_library == 0) remove_sub_files(plain_name(path));
+  if (path && inside_library == 0) remove_sub_files(absolute_name(path));
   return pass(real().remove, path, info);
 }
 SHOWN int MPI_File_delete(const char* path, MPI_Info info) __attribute__((alias("PMPI_File_delete")));

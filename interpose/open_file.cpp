@@ -36,7 +36,7 @@ std::atomic<std::uint64_t> changes{0};  // of the files that are open
 // What ranks tell one another when they open a file.
 constexpr std::uint64_t flag_failed = 1, flag_not_plain = 2, flag_refused = 4, flag_shared_pointers = 8,
                         flag_at_once = 16, flag_not_alone = 32, flag_background = 64, flag_set = 128,
-                        flag_no_new_set = 256, flag_no_threads = 512;
+                        flag_no_new_set = 256, flag_no_threads = 512, flag_not_whole = 1024, flag_not_bare = 2048;
 
 dev_t device_of(int descriptor) noexcept {
   struct stat found {};
@@ -58,13 +58,42 @@ bool is_shared(MPI_Comm communicator) {
   return between == 0;
 }
 
+bool has_colon(const std::string& name) noexcept { return name.find(':') != std::string::npos; }
+
+bool is_plain(const std::string& path) noexcept {
+  struct stat found {};
+  return ::stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
+}
+
+/// What a name with a colon may stand for. Some MPI libraries take what is before it for a file system, as in "ufs:data",
+/// others for a part of the name, as in "data_12:00"; which file they mean is seen when they have opened it.
+class Readings {
+ public:
+  explicit Readings(const std::string& path)
+      : whole{absolute_name(path)},
+        bare{absolute_name(path.substr(path.find(':') + 1))},
+        whole_before_{two() && is_plain(whole)},
+        bare_before_{two() && is_plain(bare)} {}
+
+  [[nodiscard]] bool two() const noexcept { return whole != bare; }
+  /// Flags for those that the MPI library cannot have opened.
+  [[nodiscard]] std::uint64_t wrong() const noexcept {
+    if (!two()) return 0;
+    const bool whole_now = is_plain(whole), bare_now = is_plain(bare);
+    const bool is_whole = whole_now && (!bare_now || !whole_before_);
+    const bool is_bare = bare_now && (!whole_now || (whole_before_ && !bare_before_));
+    return (is_whole ? 0 : flag_not_whole) | (is_bare ? 0 : flag_not_bare);
+  }
+
+  std::string whole, bare;  ///< absolute
+
+ private:
+  bool whole_before_, bare_before_;
+};
+
 }  // namespace
 
-std::string plain_name(const char* path) {
-  std::string name{path};
-  struct stat found {};
-  if (const auto colon = name.find(':'); colon != std::string::npos && ::stat(path, &found) != 0)
-    name.erase(0, colon + 1);
+std::string absolute_name(const std::string& name) {
   if (name.starts_with('/')) return name;
   std::error_code ignored;
   return std::filesystem::current_path(ignored).string() + '/' + name;
@@ -125,12 +154,26 @@ int open_plain(const std::string& path, int mode) noexcept {
   return -1;
 }
 
+/// A file that cannot be opened after all.
+int give_up(OpenFile& file, const Status& status) {
+  file.forget();
+  file.company->taken = false;
+  free_hints(file);
+  const int code = error_code(status);
+  PMPI_File_call_errhandler(MPI_FILE_NULL, code);
+  return code;
+}
+
 /// After the MPI library has, or has not, opened a file: takes note of it. Collective.
-int opened(int code, std::unique_ptr<OpenFile> file, const Policy& policy, MPI_File handle) {
-  std::uint64_t flags = code == MPI_SUCCESS ? 0 : flag_failed;
+int opened(int code, std::unique_ptr<OpenFile> file, const Policy& policy, const Readings& readings, MPI_File& handle) {
+  std::uint64_t flags = code == MPI_SUCCESS ? readings.wrong() : flag_failed;
   if (code == MPI_SUCCESS) {
     struct stat found {};
     file->handle = file->library = handle;
+    if (flags & flag_not_whole) {
+      file->path = readings.bare;
+      if (is_set(file->path)) flags |= flag_set;
+    }
     if (::stat(file->path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) flags |= flag_not_plain;
     if (!policy.refusal.empty()) flags |= flag_refused;
     if (uses_shared_pointers()) flags |= flag_shared_pointers;
@@ -144,11 +187,18 @@ int opened(int code, std::unique_ptr<OpenFile> file, const Policy& policy, MPI_F
     free_hints(*file);
     return code != MPI_SUCCESS ? code : MPI_ERR_IO;
   }
+  if (flags & flag_set) {
+    pass(real().close, &handle);
+    file->handle = MPI_FILE_NULL;
+    return give_up(*file, not_in_a_set(*file, "the MPI library has to open it"));
+  }
   file->defers_views = (flags & flag_shared_pointers) == 0;
   if (file->mode & MPI_MODE_SEQUENTIAL)
     file->refusal = "opened with MPI_MODE_SEQUENTIAL";
   else if (flags & flag_not_plain)
     file->refusal = "not a plain file";
+  else if ((flags & flag_not_whole) && (flags & flag_not_bare))
+    file->refusal = "its name may stand for another file too";
   else if (flags & flag_refused)
     file->refusal = policy.refusal.empty() ? "refused on another rank" : policy.refusal;
   if (!policy.problem.ok() && file->company->rank() == 0)
@@ -170,28 +220,20 @@ std::uint64_t set_flags(MPI_Comm communicator, const OpenFile& file, const Polic
   return flags;
 }
 
-/// A file that cannot be opened after all.
-int give_up(OpenFile& file, const Status& status) {
-  file.forget();
-  file.company->taken = false;
-  free_hints(file);
-  const int code = error_code(status);
-  PMPI_File_call_errhandler(MPI_FILE_NULL, code);
-  return code;
-}
-
 }  // namespace
 
 int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_File* handle,
          const std::function<int()>& passing) {
   if (!is_shared(communicator) || !path || !handle) return passing();
   auto file = std::make_unique<OpenFile>();
-  file->path = plain_name(path);
+  const Readings readings{path};
+  file->given = path;
+  file->path = readings.whole;
   file->mode = mode;
   add_hints(info, file->hints);
   const Policy policy = Policy::of(file->path, info);
   file->settings = policy.settings;
-  if (can_wait(mode, info, policy)) file->descriptor = open_plain(file->path, mode);
+  if (!has_colon(file->path) && can_wait(mode, info, policy)) file->descriptor = open_plain(file->path, mode);
   if (file->waits()) file->handle = take_handle();
   // No bit of the mode is both set and not set somewhere.
   std::uint64_t flags = static_cast<std::uint64_t>(mode & 0xffff) << 16 | static_cast<std::uint64_t>(~mode & 0xffff)
@@ -214,7 +256,7 @@ int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_F
   if ((flags & flag_at_once) || !same_mode) {
     file->forget();
     const int code = passing();
-    return opened(code, std::move(file), policy, *handle);
+    return opened(code, std::move(file), policy, readings, *handle);
   }
   *handle = file->handle;
   if (flags & flag_background) (void)file->company->weir();  // there is no meeting when such an access begins
@@ -272,7 +314,8 @@ int OpenFile::alone(MPI_File& result) {
 std::string OpenFile::name_now() const {
   struct stat now {
   }, then{};
-  if (!waits() || ::fstat(descriptor, &then) != 0) return path;
+  if (!waits()) return has_colon(path) || has_colon(given) ? given : path;
+  if (::fstat(descriptor, &then) != 0) return path;
   if (::stat(path.c_str(), &now) == 0 && now.st_ino == then.st_ino && now.st_dev == then.st_dev) return path;
   return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(descriptor);
 }

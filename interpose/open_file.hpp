@@ -30,7 +30,8 @@ struct OpenFile {
   MPI_File library = MPI_FILE_NULL;  ///< the MPI library's, when that has it open: then it may be the same
   int descriptor = -1;               ///< this rank's own, unless the MPI library has opened the file for the program
   MPI_Info hints = MPI_INFO_NULL;    ///< that the program gave
-  std::string path;                  ///< absolute
+  std::string given;                 ///< the name, by the program
+  std::string path;                  ///< the file that it stands for, absolute
   std::string refusal;               ///< why nothing is taken over; empty when collective accesses are
   int mode = 0;
   Form form = Form::file;                ///< the same on all ranks
@@ -83,8 +84,7 @@ struct OpenFile {
   int fail(int code) const noexcept;
 };
 
-/// Without the file system that MPI libraries let a name begin with, as in "ufs:data"; absolute.
-std::string plain_name(const char* path);
+std::string absolute_name(const std::string& name);
 /// The open files. Null for handles that were not opened through here.
 OpenFile* find(MPI_File handle) noexcept;
 bool any_open() noexcept;

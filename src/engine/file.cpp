@@ -93,7 +93,10 @@ Result<Step> File::Impl::declare(const std::function<Result<RankDeclaration>()>&
     request.rules = settings->election;
     const std::uint64_t elsewhere = weir.memory_in_use() - arenas.back()->planned_buffers();
     request.limits.memory = request.limits.memory > elsewhere ? request.limits.memory - elsewhere : 0;
-    if (weir.team->rank() == 0) request.storage = settings->system->traits(set_ ? set_->where() : work);
+    if (weir.team->rank() == 0) {
+      if (!traits_) traits_ = settings->system->traits(set_ ? set_->where() : work);
+      request.storage = *traits_;
+    }
     own = declared();
     if (!own) return own.status();
     if (set_) request.files = set_->groups();

@@ -153,6 +153,7 @@ struct File::Impl : LazyStorage, std::enable_shared_from_this<File::Impl> {
   bool replaces_ = false;
   bool as_named_ = false;      // rank 0 found no link there
   bool there_before_ = true;   // on rank 0: something was there that a new file replaces
+  std::optional<StorageTraits> traits_;  // on rank 0, once it was asked
   std::vector<std::byte> index_;  // on rank 0, while a set is opened
   std::optional<NodeStore> store_;  // where files are on the nodes
 };

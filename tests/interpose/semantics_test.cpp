@@ -199,6 +199,27 @@ TEST_F(Semantics, one_rank_may_wait_for_another_between_start_and_end_of_a_non_b
   EXPECT_EQ(contents("later"), std::string{"abcdefg"}.substr(0, static_cast<std::size_t>(ranks())));
 }
 
+TEST_F(Semantics, a_non_blocking_access_has_the_view_with_which_it_began) {
+  MPI_File opened = open("views");
+  for (int turn = 0; turn < 20; ++turn) {
+    const std::array<char, 2> mine{static_cast<char>('a' + rank()), static_cast<char>('A' + rank())};
+    std::array<MPI_Request, 2> requests{};
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(MPI_File_set_view(opened, (2 * turn + i) * ranks(), MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL),
+                MPI_SUCCESS);
+      EXPECT_EQ(MPI_File_iwrite_at_all(opened, rank(), &mine[static_cast<std::size_t>(i)], 1, MPI_BYTE,
+                                       &requests[static_cast<std::size_t>(i)]),
+                MPI_SUCCESS);
+    }
+    EXPECT_EQ(MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+  }
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+  std::string expected;
+  for (int turn = 0; turn < 20; ++turn)
+    for (const char* letters : {"abcdefg", "ABCDEFG"}) expected.append(letters, static_cast<std::size_t>(ranks()));
+  EXPECT_EQ(contents("views"), expected);
+}
+
 TEST_F(Semantics, a_non_blocking_access_goes_on_while_the_program_calls_nothing) {
   MPI_File opened = open("beside");
   MPI_Datatype view = MPI_DATATYPE_NULL;

@@ -1,5 +1,6 @@
 # A program plainly and under `weir run`, in pairs of changing order; for scripts that set `build`, `program` (its words but
-# for the last two: file and rounds), `pattern` (of sed, for the two figures that it prints each round), and call in_pairs.
+# for the last two: file and rounds), `pattern` (of sed, for what it prints each round), `figures` (the parts of it that
+# count), and call in_pairs.
 flags="--oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n 16"
 
 # in_pairs PAIRS MPI-IO DIRECTORY: every pair's files are compared.
@@ -14,14 +15,16 @@ in_pairs() {
   done
   echo "load behind: $(cut -d' ' -f1-3 /proc/loadavg)"
 }
-plainly() { mpirun $flags --mca io "$1" $program "$directory/plain.out" 2 >"$directory/plain"; }
-taken() { "$build/bin/weir" run $flags --mca io "$1" $program "$directory/taken.out" 2 >"$directory/taken"; }
-# seconds plain|taken: both figures of the first round and of the second, on a line.
-seconds() { sed -n "s/$pattern.*/\\1 \\2/p" "$directory/$1" | paste -sd ' '; }
+plainly() { mpirun $flags --mca io "$1" $program "$directory/plain.out" 4 >"$directory/plain"; }
+taken() { "$build/bin/weir" run $flags --mca io "$1" $program "$directory/taken.out" 4 >"$directory/taken"; }
+# seconds plain|taken: the figures of the first round and of the third, on a line. In the second the program's memory still
+# grows; the fourth keeps its end, in which ranks that are through are busy, away from the third.
+seconds() { sed -n "s/$pattern.*/$figures/p" "$directory/$1" | sed -n '1p;3p' | paste -sd ' '; }
 
-# ratio NAME PLAIN TAKEN: median, least and greatest of two columns' ratios.
+# ratio NAME PLAIN TAKEN [INSIDE]: median, least and greatest of two columns' ratios; of what is taken without INSIDE, which
+# is what the ratio would be if Weir took no time.
 ratio() {
-  awk -v plain="$2" -v taken="$3" '{ print $plain / $taken }' "$directory/all" | sort -g |
+  awk -v plain="$2" -v taken="$3" -v inside="${4:-}" '{ print $plain / ($taken - (inside ? $inside : 0)) }' "$directory/all" | sort -g |
     awk -v name="$1" '{ value[NR] = $1 }
       END { printf "%-28s %.2f [%.2f, %.2f]\n", name, (value[int((NR + 1) / 2)] + value[int(NR / 2) + 1]) / 2, value[1], value[NR] }'
 }

@@ -196,7 +196,7 @@ Status File::Impl::open_in_file_system(Outcome& outcome) {
   }
   auto opened = settings->system->open(work, mode);
   if (!opened) return opened.status();
-  if (mode == OpenMode::create || !FileSet::is_in(**opened)) {
+  if (mode == OpenMode::create || !FileSet::is_in(**opened, weir.team->nodes().nodes() == 1)) {
     storage_ = std::move(*opened);
     return {};
   }

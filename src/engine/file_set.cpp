@@ -94,9 +94,9 @@ bool FileSet::is_at(const std::string& path) noexcept {
   return whole && SetIndex::recognises(beginning);
 }
 
-bool FileSet::is_in(Storage& storage) noexcept {
+bool FileSet::is_in(Storage& storage, bool on_one_node) noexcept {
   std::array<std::byte, SetIndex::recognised_by> beginning{};
-  return storage.peek(beginning) == beginning.size() && SetIndex::recognises(beginning);
+  return storage.peek(beginning, on_one_node) == beginning.size() && SetIndex::recognises(beginning);
 }
 
 Result<std::vector<std::byte>> FileSet::load(StorageSystem& system, const std::string& path) {

@@ -37,7 +37,7 @@ class FileSet {
 
   /// Whether a file is the index of a set.
   static bool is_at(const std::string& path) noexcept;
-  static bool is_in(Storage& storage) noexcept;
+  static bool is_in(Storage& storage, bool on_one_node) noexcept;
   /// The set whose index rank `from` has read, as `mine`; `make` makes it of the index. Collective.
   using Make = std::function<std::unique_ptr<FileSet>(SetIndex)>;
   static Result<std::unique_ptr<FileSet>> share(Team& team, const std::vector<std::byte>& mine, Outcome outcome,

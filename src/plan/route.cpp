@@ -22,15 +22,14 @@ Route Route::of(const RankDeclaration& declaration, const Layout& layout) {
     const std::uint64_t at = declaration.variables[v].at;
     std::uint64_t before = 0;
     for (std::uint64_t next = pieces.begin(); next != PieceList::none;) {
-      const std::size_t w = layout.window_at(layout.to_packed(next + at));
+      const std::uint64_t packed = layout.to_packed(next + at);
+      const std::size_t w = layout.window_at(packed);
       const std::uint64_t end = window_range(layout, w, at).high;
       const std::uint64_t until = pieces.bytes_before(end);
       const std::uint64_t bytes = until - before;
-      const Segment& segment = layout.segments[layout.segment_at(layout.to_packed(next + at))];
-      const bool one = next + at + bytes <= segment.file_end();
-      lines.push_back({static_cast<std::uint32_t>(w), v, bytes,
-                       segment.packed + (next + at - segment.file) - layout.cuts[w],
-                       one ? pieces.memory_of(next, bytes) : PieceList::none});
+      const bool one_segment = packed + bytes <= layout.segments[layout.segment_at(packed)].packed_end();
+      lines.push_back({static_cast<std::uint32_t>(w), v, bytes, packed - layout.cuts[w],
+                       one_segment ? pieces.memory_of(next, bytes) : PieceList::none});
       before = until;
       next = pieces.next(end);
     }

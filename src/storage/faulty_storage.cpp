@@ -36,7 +36,7 @@ class FaultyStorage final : public Storage {
     const int error = inner_->close();
     return injected ? injected : error;
   }
-  std::size_t peek(std::span<std::byte> beginning) noexcept override { return inner_->peek(beginning); }
+  std::size_t peek(std::span<std::byte> beginning, bool kept) noexcept override { return inner_->peek(beginning, kept); }
   std::int64_t size() noexcept override { return inner_->size(); }
 
  private:

@@ -137,8 +137,10 @@ void PosixStorage::expect(std::uint64_t offset, std::uint64_t length) noexcept {
   }
 }
 
-std::size_t PosixStorage::peek(std::span<std::byte> beginning) noexcept {
-  return static_cast<std::size_t>(std::max<ssize_t>(0, ::pread(fd_, beginning.data(), beginning.size(), 0)));
+std::size_t PosixStorage::peek(std::span<std::byte> beginning, bool kept) noexcept {
+  const ssize_t found = ::pread(fd_, beginning.data(), beginning.size(), 0);
+  if (!kept) ::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
+  return static_cast<std::size_t>(std::max<ssize_t>(0, found));
 }
 
 int PosixStorage::sync() noexcept { return ::fsync(fd_) == 0 ? 0 : errno; }

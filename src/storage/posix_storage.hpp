@@ -28,7 +28,7 @@ class PosixStorage : public Storage {
   void expect(std::uint64_t offset, std::uint64_t length) noexcept override;
   int sync() noexcept override;
   int close() noexcept override;
-  std::size_t peek(std::span<std::byte> beginning) noexcept override;
+  std::size_t peek(std::span<std::byte> beginning, bool kept) noexcept override;
   std::int64_t size() noexcept override;
 
  protected:

@@ -62,8 +62,9 @@ class Storage {
   virtual int sync() noexcept = 0;
   /// errno of closing. Called once; the destructor closes too, without telling.
   virtual int close() noexcept = 0;
-  /// What a file begins with, as much as fits: so many bytes, none of a pipe. No transfer, so that no hook meets it.
-  virtual std::size_t peek(std::span<std::byte> beginning) noexcept { return (void)beginning, 0; }
+  /// What a file begins with, as much as fits: so many bytes, none of a pipe. No transfer, so that no hook meets it. Unless
+  /// it is `kept`, the system's cache has it no longer: other nodes may be about to change it.
+  virtual std::size_t peek(std::span<std::byte> beginning, bool kept) noexcept { return (void)beginning, (void)kept, 0; }
   /// The file's size, or -1 with errno.
   virtual std::int64_t size() noexcept = 0;
 };

@@ -72,7 +72,7 @@ function(weir_mpi_run name)
   endforeach()
 endfunction()
 
-set(weir_test_options -Wall -Wextra -O0 -g1)  # compiling costs more than running
+set(weir_test_options -Wall -Wextra -Wno-subobject-linkage -O0 -g1)  # compiling costs more than running
 if(WEIR_SANITIZE)  # what is tested is the library
   list(APPEND weir_test_options -fno-sanitize=undefined)
 endif()
@@ -105,6 +105,7 @@ target_link_libraries(weir_test_reference PUBLIC weir_internal)
 function(weir_test name)
   weir_test_program(${name}_tests ${ARGN})
   target_link_libraries(${name}_tests PRIVATE GTest::gtest_main)
+  weir_compile_together(${name}_tests)
   if(NOT WEIR_SANITIZE)
     gtest_discover_tests(${name}_tests TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES
       PROPERTIES TIMEOUT ${WEIR_TEST_SECONDS})

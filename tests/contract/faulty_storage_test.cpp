@@ -12,7 +12,7 @@ namespace {
 
 class FaultyStorageTest : public KeepingStorageTest {};
 INSTANTIATE_TEST_SUITE_P(Every, FaultyStorageTest,
-                         testing::Values(posix_cases[0], posix_cases[1], posix_cases[2], posix_cases[3], memory_case),
+                         ::testing::Values(posix_cases[0], posix_cases[1], posix_cases[2], posix_cases[3], memory_case),
                          name_of);
 
 TEST_P(FaultyStorageTest, short_writes_and_reads_are_continued) {

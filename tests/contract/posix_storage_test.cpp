@@ -39,8 +39,8 @@ class PosixStorageTest : public StorageTest {};
 /// Of those, the ones that move beside the caller.
 class UringStorageTest : public StorageTest {};
 
-INSTANTIATE_TEST_SUITE_P(Every, PosixStorageTest, testing::ValuesIn(posix_cases), name_of);
-INSTANTIATE_TEST_SUITE_P(Every, UringStorageTest, testing::Values(posix_cases[2], posix_cases[3]), name_of);
+INSTANTIATE_TEST_SUITE_P(Every, PosixStorageTest, ::testing::ValuesIn(posix_cases), name_of);
+INSTANTIATE_TEST_SUITE_P(Every, UringStorageTest, ::testing::Values(posix_cases[2], posix_cases[3]), name_of);
 
 TEST_P(PosixStorageTest, a_directory_is_no_file) {
   for (OpenMode mode : {OpenMode::create, OpenMode::read, OpenMode::update}) {

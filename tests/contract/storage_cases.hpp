@@ -67,9 +67,9 @@ inline constexpr Case memory_case{"memory", "memory", "auto", nullptr};
 inline constexpr Case null_case{"null", "null", "auto", nullptr};
 
 inline void PrintTo(const Case& storage, std::ostream* out) { *out << storage.name; }
-inline std::string name_of(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+inline std::string name_of(const ::testing::TestParamInfo<Case>& info) { return info.param.name; }
 
-class StorageTest : public testing::TestWithParam<Case> {
+class StorageTest : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
     if (GetParam().async == std::string{"uring"} && !built_with_uring()) GTEST_SKIP() << "built without liburing";

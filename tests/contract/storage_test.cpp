@@ -13,11 +13,11 @@ namespace weir {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(Every, StorageTest,
-                         testing::Values(posix_cases[0], posix_cases[1], posix_cases[2], posix_cases[3], memory_case,
+                         ::testing::Values(posix_cases[0], posix_cases[1], posix_cases[2], posix_cases[3], memory_case,
                                          null_case),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Every, KeepingStorageTest,
-                         testing::Values(posix_cases[0], posix_cases[1], posix_cases[2], posix_cases[3], memory_case),
+                         ::testing::Values(posix_cases[0], posix_cases[1], posix_cases[2], posix_cases[3], memory_case),
                          name_of);
 
 TEST_P(StorageTest, writes_all_bytes_and_reports_them) {

@@ -8,7 +8,7 @@ namespace {
 
 Secret secret_of(char filling) { return Secret(32, static_cast<std::byte>(filling)); }
 
-Frame frame_of(const HandshakeReply& reply) { return {reply.type, 1, reply.payload, false}; }
+Frame framed(const HandshakeReply& reply) { return {reply.type, 1, reply.payload, false}; }
 
 /// Carries messages between the two until one of them is through; the client's view of it.
 Status shake_hands(const Credentials& client, const Credentials& server, Agreement& agreed) {
@@ -21,7 +21,7 @@ Status shake_hands(const Credentials& client, const Credentials& server, Agreeme
       agreed = right.agreement();
       return {};
     }
-    message = left.take(frame_of(right.take(frame_of(*message))));
+    message = left.take(framed(right.take(framed(*message))));
   }
   ADD_FAILURE() << "no end";
   return {};
@@ -66,20 +66,20 @@ TEST(Handshake, what_was_recorded_is_of_no_use) {
   ClientHandshake honest{client};
   ServerHandshake first{server};
   const auto hello = honest.begin().value();
-  const auto proof = honest.take(frame_of(first.take(frame_of(hello)))).value();
-  EXPECT_EQ(first.take(frame_of(proof)).type, FrameType::welcome);
+  const auto proof = honest.take(framed(first.take(framed(hello)))).value();
+  EXPECT_EQ(first.take(framed(proof)).type, FrameType::welcome);
   ServerHandshake second{server};
-  EXPECT_EQ(second.take(frame_of(hello)).type, FrameType::challenge);
-  EXPECT_EQ(second.take(frame_of(proof)).type, FrameType::refused);
+  EXPECT_EQ(second.take(framed(hello)).type, FrameType::challenge);
+  EXPECT_EQ(second.take(framed(proof)).type, FrameType::refused);
   // Nor is the server's welcome to one client a welcome to another.
   ClientHandshake other{client};
   (void)other.begin().value();
   ServerHandshake third{server};
   ClientHandshake recorded{client};
-  const auto answer = recorded.take(frame_of(third.take(frame_of(recorded.begin().value())))).value();
-  const auto welcome = third.take(frame_of(answer));
+  const auto answer = recorded.take(framed(third.take(framed(recorded.begin().value())))).value();
+  const auto welcome = third.take(framed(answer));
   EXPECT_EQ(welcome.type, FrameType::welcome);
-  EXPECT_EQ(other.take(frame_of(welcome)).status().code(), Code::access);
+  EXPECT_EQ(other.take(framed(welcome)).status().code(), Code::access);
 }
 
 TEST(Handshake, frames_out_of_turn_are_refused) {

@@ -60,7 +60,7 @@ struct Job {
   }
 };
 
-Machine machine_of(int nodes) {
+Machine machine_with(int nodes) {
   return parse_short_text(fmt::format("torus {} link 1GBps latency 1us bank dram 1GB 10GBps 90ns", nodes)).value();
 }
 
@@ -69,7 +69,7 @@ TEST(AggregatorElection, sees_what_each_node_gives_to_each_domain) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random{seed};
     const Job job = Job::make(random);
-    const Layout layout = job.lay_out(random, machine_of(job.nodes.nodes()), Strategy::greedy);
+    const Layout layout = job.lay_out(random, machine_with(job.nodes.nodes()), Strategy::greedy);
     std::vector<std::map<int, double>> expected(layout.domains.size());
     for (std::size_t rank = 0; rank < job.runs.size(); ++rank)
       for (const auto& run : job.runs[rank])
@@ -91,7 +91,7 @@ TEST(AggregatorElection, seats_every_domain_on_another_rank_of_an_elected_node) 
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random{seed};
     const Job job = Job::make(random);
-    const Machine machine = machine_of(job.nodes.nodes() + static_cast<int>(pick(random, 0, 5)));
+    const Machine machine = machine_with(job.nodes.nodes() + static_cast<int>(pick(random, 0, 5)));
     for (const Strategy strategy : strategies) {
       Random again = random, once_more = random;
       const Layout layout = job.lay_out(again, machine, strategy);

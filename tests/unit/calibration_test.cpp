@@ -20,7 +20,7 @@ NodeFacts node(const std::string& host) {
   return facts;
 }
 
-Calibration example() {
+Calibration measured_example() {
   return {CalibrationKey::of(join({node("a"), node("b")}), 4, "/scratch \"x\""),
           {Measurement::of("bank.dram.write", Unit::bytes_per_second, {8e9, 9e9, 10e9}),
            Measurement::of("network.latency", Unit::seconds, {2e-6}),
@@ -38,7 +38,7 @@ TEST(Calibration, a_measurement_is_the_median_and_tells_its_spread) {
 TEST(Calibration, replaces_what_was_assumed_and_leaves_what_was_configured) {
   Machine machine = machine_of({node("a"), node("b")}, 4);
   machine.banks[0].latency = {1e-7, Origin::configured, ""};
-  Calibration calibration = example();
+  Calibration calibration = measured_example();
   calibration.measurements.push_back(Measurement::of("bank.dram.latency", Unit::seconds, {9e-8}));
   apply(machine, calibration);
   EXPECT_EQ(format_figure(machine.banks[0].write), "9 GB/s (measured: median of 3, spread 11 %)");
@@ -50,14 +50,14 @@ TEST(Calibration, replaces_what_was_assumed_and_leaves_what_was_configured) {
 }
 
 TEST(Calibration, is_stored_and_read_again) {
-  const Calibration calibration = example();
+  const Calibration calibration = measured_example();
   auto again = parse_calibration(calibration_text(calibration), calibration.key);
   ASSERT_TRUE(again.ok()) << again.status().message();
   EXPECT_EQ(*again, calibration);
 }
 
 TEST(Calibration, a_damaged_file_is_refused_wherever_it_is_damaged) {
-  const Calibration calibration = example();
+  const Calibration calibration = measured_example();
   const std::string text = calibration_text(calibration);
   for (std::size_t at = 0; at < text.size(); ++at) {
     std::string changed = text;
@@ -68,7 +68,7 @@ TEST(Calibration, a_damaged_file_is_refused_wherever_it_is_damaged) {
 }
 
 TEST(Calibration, of_another_machine_is_refused_with_the_difference) {
-  const Calibration calibration = example();
+  const Calibration calibration = measured_example();
   const std::string text = calibration_text(calibration);
   const auto refused = [&](const CalibrationKey& wanted, const char* why) {
     const Status status = parse_calibration(text, wanted).status();
@@ -93,7 +93,7 @@ TEST(Calibration, of_another_machine_is_refused_with_the_difference) {
 }
 
 TEST(Calibration, has_a_file_of_its_own_for_every_machine) {
-  CalibrationKey a = example().key, b = a;
+  CalibrationKey a = measured_example().key, b = a;
   b.nodes = 7;
   EXPECT_NE(calibration_path("/cache", a), calibration_path("/cache", b));
   EXPECT_EQ(calibration_path("/cache", a).find("/cache/calibration-"), 0u);

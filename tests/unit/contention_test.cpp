@@ -57,7 +57,7 @@ TopologyPtr random_topology(Random& random, int most) {
   }
 }
 
-Machine random_machine(Random& random, int most) {
+Machine machine_at_random(Random& random, int most) {
   Machine machine;
   machine.topology = random_topology(random, most);
   const int nodes = machine.nodes();
@@ -99,7 +99,7 @@ TEST(FairSharing, is_what_its_definition_gives) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random{seed};
-    const Machine machine = random_machine(random, 6);
+    const Machine machine = machine_at_random(random, 6);
     const PlacementProblem problem = random_problem(random, machine, 4);
     const auto places = elect(problem, Strategy::random, Effort::quick, seed).value().places;
     const double expected = reference_total_s(problem, places);
@@ -111,7 +111,7 @@ TEST(Contention, is_at_least_as_good_as_every_other_strategy_on_a_hundred_machin
   for (std::uint64_t seed = 1; seed <= cases(100); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random{seed};
-    const Machine machine = random_machine(random, 8);
+    const Machine machine = machine_at_random(random, 8);
     const PlacementProblem problem = random_problem(random, machine, 6);
     const double ours = reference_total_s(problem, elect(problem, Strategy::contention, Effort::thorough)->places);
     std::size_t flows = problem.traffic.size();
@@ -143,7 +143,7 @@ TEST(Election, aggregators_of_one_node_fit_together_into_its_banks) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random{seed};
-    const Machine machine = with_banks(random_machine(random, 4), random);
+    const Machine machine = with_banks(machine_at_random(random, 4), random);
     PlacementProblem problem = random_problem(random, machine, 12);
     problem.most_per_node = pick(random, 1, 4);
     for (const Strategy strategy : strategies)
@@ -197,7 +197,7 @@ TEST(Election, falls_to_the_next_bank_where_a_neighbour_has_taken_the_first) {
 
 TEST(Contention, tells_candidates_with_their_costs_and_the_placements_that_it_compared) {
   Random random{3};
-  const Machine machine = with_banks(random_machine(random, 8), random);
+  const Machine machine = with_banks(machine_at_random(random, 8), random);
   PlacementProblem problem = random_problem(random, machine, 4);
   problem.buffer_bytes = 1e6;
   for (const Effort effort : {Effort::quick, Effort::thorough}) {
@@ -216,7 +216,7 @@ TEST(Contention, is_within_5_percent_of_the_best_of_all_placements_on_small_mach
   for (std::uint64_t seed = 1; seed <= cases(60); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random{seed};
-    const Machine machine = random_machine(random, 4);
+    const Machine machine = machine_at_random(random, 4);
     const PlacementProblem problem = random_problem(random, machine, 3);
     const std::size_t domains = problem.traffic.size();
     double best = std::numeric_limits<double>::infinity();
@@ -241,7 +241,7 @@ TEST(Contention, is_within_5_percent_of_the_best_of_all_placements_on_small_mach
 TEST(Contention, never_puts_more_domains_on_a_node_than_allowed) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Random random{seed};
-    const Machine machine = random_machine(random, 12);
+    const Machine machine = machine_at_random(random, 12);
     const PlacementProblem problem = random_problem(random, machine, 12);
     for (const Strategy strategy : strategies) {
       const Places places = elect(problem, strategy).value().places;

@@ -16,7 +16,7 @@ std::vector<std::string> switches_of(const std::map<std::string, const char*>& e
   });
 }
 
-NodeFacts node(const std::string& host, double dram = 64e9) {
+NodeFacts facts_of(const std::string& host, double dram = 64e9) {
   NodeFacts facts;
   facts.host = facts.system = host;
   facts.shape = 1;
@@ -81,7 +81,7 @@ TEST(Scheduler, fujitsus_tells_the_lengths_of_a_jobs_block_of_nodes) {
 TEST(JoinedNodes, a_block_of_a_torus_is_a_mesh_when_all_its_nodes_are_there) {
   std::vector<NodeFacts> nodes;
   for (int k = 0; k < 6; ++k) {
-    nodes.push_back(node("n" + std::to_string(k)));
+    nodes.push_back(facts_of("n" + std::to_string(k)));
     nodes.back().job_shape = {2, 3};
   }
   const Machine machine = machine_of(nodes, 1);
@@ -90,7 +90,7 @@ TEST(JoinedNodes, a_block_of_a_torus_is_a_mesh_when_all_its_nodes_are_there) {
   EXPECT_EQ(machine.origins.topology.origin, Origin::system);
   nodes.pop_back();
   EXPECT_EQ(machine_of(nodes, 1).topology->kind(), "flat");
-  nodes.push_back(node("other"));
+  nodes.push_back(facts_of("other"));
   nodes.back().job_shape = {3, 2};
   EXPECT_EQ(machine_of(nodes, 1).topology->kind(), "flat");
 }
@@ -120,7 +120,7 @@ TEST(Scheduler, one_node_without_switches_makes_all_equally_far) {
 }
 
 TEST(JoinedNodes, one_node_is_a_machine) {
-  const Machine machine = machine_of({node("a")}, 4);
+  const Machine machine = machine_of({facts_of("a")}, 4);
   EXPECT_EQ(machine.nodes(), 1);
   EXPECT_EQ(machine.ranks_per_node, 4);
   EXPECT_EQ(machine.name, "a");
@@ -130,7 +130,7 @@ TEST(JoinedNodes, one_node_is_a_machine) {
 }
 
 TEST(JoinedNodes, the_smallest_memory_counts_and_what_one_lacks_is_left_out) {
-  NodeFacts first = node("a"), second = node("b", 32e9);
+  NodeFacts first = facts_of("a"), second = facts_of("b", 32e9);
   first.numa.push_back({1, "hbm", {16e9, Origin::system, ""}, {}, {}, {}});
   first.networks[0].bandwidth = {1e9, Origin::system, ""};
   second.networks[0].bandwidth = {5e8, Origin::system, "slow"};
@@ -145,7 +145,7 @@ TEST(JoinedNodes, the_smallest_memory_counts_and_what_one_lacks_is_left_out) {
 }
 
 TEST(JoinedNodes, pretended_nodes_share_the_memory_of_the_real_one) {
-  const JoinedNodes joined = join({node("a"), node("a"), node("a"), node("a")});
+  const JoinedNodes joined = join({facts_of("a"), facts_of("a"), facts_of("a"), facts_of("a")});
   EXPECT_EQ(joined.nodes, 4);
   EXPECT_EQ(joined.systems, 1);
   const Machine machine = machine_of(joined, 2);
@@ -155,7 +155,7 @@ TEST(JoinedNodes, pretended_nodes_share_the_memory_of_the_real_one) {
 }
 
 TEST(JoinedNodes, the_scheduler_makes_a_tree_of_them) {
-  std::vector<NodeFacts> nodes{node("a"), node("b"), node("c"), node("d")};
+  std::vector<NodeFacts> nodes{facts_of("a"), facts_of("b"), facts_of("c"), facts_of("d")};
   for (std::size_t k = 0; k < nodes.size(); ++k) nodes[k].switches = {"top", k < 2 ? "left" : "right"};
   const Machine machine = machine_of(nodes, 1);
   EXPECT_EQ(machine.topology->kind(), "tree");
@@ -163,7 +163,7 @@ TEST(JoinedNodes, the_scheduler_makes_a_tree_of_them) {
 }
 
 TEST(JoinedNodes, travel_unchanged) {
-  std::vector<NodeFacts> nodes{node("a"), node("b")};
+  std::vector<NodeFacts> nodes{facts_of("a"), facts_of("b")};
   nodes[0].switches = {"top", "left"};
   nodes[1].switches = {"top", "right"};
   const JoinedNodes joined = join(nodes);

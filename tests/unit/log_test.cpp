@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-class Log : public testing::Test {
+class Log : public ::testing::Test {
  protected:
   void TearDown() override {
     EXPECT_TRUE(set_log(""));
@@ -13,9 +13,9 @@ class Log : public testing::Test {
   }
 
   static std::string written(const auto& action) {
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     action();
-    return testing::internal::GetCapturedStderr();
+    return ::testing::internal::GetCapturedStderr();
   }
 };
 

@@ -16,7 +16,7 @@ namespace {
 PieceList pieces(std::vector<weir::Run> runs) { return PieceList::of(runs); }
 
 /// Two sub-files, two patterns, three sections.
-SetIndex example() {
+SetIndex example_index() {
   SetIndex index;
   index.id = 0x0123456789abcdef;
   index.stem = "out.dat";
@@ -38,7 +38,7 @@ SetIndex example() {
 }
 
 TEST(SetIndex, survives_being_written_and_read) {
-  const SetIndex index = example();
+  const SetIndex index = example_index();
   const auto bytes = index.encoded();
   EXPECT_TRUE(SetIndex::recognises(bytes));
   auto read = SetIndex::decoded(bytes, "out.dat");
@@ -56,15 +56,15 @@ TEST(SetIndex, survives_being_written_and_read) {
 }
 
 TEST(SetIndex, has_the_same_layout_for_other_data) {
-  SetIndex index = example();
+  SetIndex index = example_index();
   index.id = 7;
   index.written_ns += 1;
   index.sections[0].sums[0][0] += 1;
-  EXPECT_EQ(index.layout_hash(), example().layout_hash());
+  EXPECT_EQ(index.layout_hash(), example_index().layout_hash());
 }
 
 TEST(SetIndex, says_what_lies_in_a_sub_file_in_any_order) {
-  SetIndex index = example();
+  SetIndex index = example_index();
   const auto offsets = [](const std::vector<StoredVariable>& stored) {
     std::vector<std::uint64_t> all;
     for (const StoredVariable& variable : stored) all.push_back(variable.offset);
@@ -81,7 +81,7 @@ TEST(SetIndex, says_what_lies_in_a_sub_file_in_any_order) {
 }
 
 TEST(SetIndex, keeps_runs_as_runs) {
-  SetIndex index = example();
+  SetIndex index = example_index();
   const std::size_t before = index.encoded().size();
   index.patterns[0].ranks[0].shapes[0] = pieces({{0, 1, 2, 40}});
   EXPECT_LE(index.encoded().size(), before + 4);
@@ -89,7 +89,7 @@ TEST(SetIndex, keeps_runs_as_runs) {
 }
 
 TEST(SetIndex, damage_of_any_byte_is_an_error) {
-  const auto whole = example().encoded();
+  const auto whole = example_index().encoded();
   for (std::size_t i = 0; i < whole.size(); ++i)
     for (const unsigned flip : {1u, 0x80u, 0xffu}) {
       auto bytes = whole;
@@ -101,7 +101,7 @@ TEST(SetIndex, damage_of_any_byte_is_an_error) {
 }
 
 TEST(SetIndex, truncation_at_any_length_is_an_error) {
-  const auto whole = example().encoded();
+  const auto whole = example_index().encoded();
   for (std::size_t length = 0; length < whole.size(); ++length)
     ASSERT_EQ(SetIndex::decoded(std::span{whole}.first(length), "out.dat").status().code(), Code::corrupt) << length;
 }
@@ -109,7 +109,7 @@ TEST(SetIndex, truncation_at_any_length_is_an_error) {
 /// What a checksum does not find: an index that is whole and does not make sense.
 TEST(SetIndex, nonsense_with_a_right_checksum_is_an_error) {
   const auto refused = [](auto&& spoil) {
-    SetIndex index = example();
+    SetIndex index = example_index();
     spoil(index);
     return SetIndex::decoded(index.encoded(), "out.dat").status().code() == Code::corrupt;
   };
@@ -132,7 +132,7 @@ TEST(SetIndex, nonsense_with_a_right_checksum_is_an_error) {
 
 TEST(SetIndex, random_bytes_behind_a_right_beginning_never_crash) {
   std::mt19937_64 random{3};
-  const auto whole = example().encoded();
+  const auto whole = example_index().encoded();
   const RankDeclaration wanted = RankDeclaration::of(Declaration{{0, 6000, 0, 1}, {1, 3, 5, 1000}}).value();
   for (std::uint64_t i = 0; i < testing::cases(20000); ++i) {
     // Changed anywhere, with the checksum made right again: only the checks of the contents are left.

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Runs each case in an empty directory, without WEIR_ variables of the outside.
-class ResolvedSettingsTest : public testing::Test {
+class ResolvedSettingsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string name = (fs::temp_directory_path() / "weir_settings_XXXXXX").string();
@@ -155,12 +155,11 @@ TEST_F(ResolvedSettingsTest, a_malformed_value_is_an_error_that_says_what_is_all
             "      allowed: a whole number from 1 to 16");
 }
 
-struct Case {
-  const char* key;
-  std::vector<const char*> good, bad;
-};
-
 TEST_F(ResolvedSettingsTest, bounds_and_forms_are_checked) {
+  struct Case {
+    const char* key;
+    std::vector<const char*> good, bad;
+  };
   const std::vector<Case> cases{
       {"plan.memory", {"4KiB", "4096", "1.5GiB"}, {"4095", "", "-1", "auto", "1e9"}},
       {"plan.buffers", {"1", "16"}, {"0", "17", "2.0", " 2", "0x2"}},

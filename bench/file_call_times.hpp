@@ -2,7 +2,6 @@
 
 #include <mpi.h>
 
-#include <algorithm>
 #include <array>
 #include <numeric>
 #include <vector>

@@ -20,9 +20,6 @@ PlainFile::PlainFile(std::string path, int flags)
   if (file_ < 0) fail(errno, "open '" + path_ + "'");
 }
 
-PlainFile::PlainFile(PlainFile&& other) noexcept
-    : path_{std::move(other.path_)}, file_{std::exchange(other.file_, -1)} {}
-
 PlainFile::~PlainFile() {
   if (file_ >= 0) ::close(file_);
 }

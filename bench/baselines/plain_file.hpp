@@ -10,10 +10,8 @@ namespace weir::bench {
 class PlainFile {
  public:
   PlainFile(std::string path, int flags);
-  PlainFile(PlainFile&& other) noexcept;
   PlainFile(const PlainFile&) = delete;
   PlainFile& operator=(const PlainFile&) = delete;
-  PlainFile& operator=(PlainFile&&) = delete;
   ~PlainFile();
 
   void transfer(Operation operation, std::byte* data, Piece piece) const;

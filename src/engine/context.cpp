@@ -117,9 +117,8 @@ Result<std::shared_ptr<Context::Impl>> Context::Impl::make(MPI_Comm communicator
   options.ranks_per_node = static_cast<int>(impl->settings.number("machine.ranks_per_node"));
   options.spin_s = spin_of(impl->settings);
   options.room = 2 * impl->settings.number("plan.memory") + (std::uint64_t{16} << 20);
-  if (Status status = impl->team->join(options); !status.ok()) return status;
+  if (Status status = impl->prepare(impl->team->meet(options), buffers); !status.ok()) return status;
   impl->id = impl->team->id();
-  if (Status status = impl->prepare(buffers); !status.ok()) return status;
   if (impl->remote) impl->name_regions();
   const char* explain = std::getenv("WEIR_EXPLAIN");
   impl->explains = explain && *explain && std::string_view{explain} != "0" && impl->team->rank() == 0;
@@ -137,10 +136,11 @@ Result<Context> Context::Impl::make_quickly(MPI_Comm communicator) {
   return Context{std::move(*made)};
 }
 
-Status Context::Impl::prepare(Buffers buffers) {
+Status Context::Impl::prepare(const Status& met, Buffers buffers) {
   const std::uint64_t bytes = std::min(ready_buffers, settings.number("plan.memory"));
   Outcome outcome;
   outcome.fail(attempt("make a context", [&]() -> Status {
+    if (!met.ok()) return met;
     auto made = FileSettings::of(settings, *team);
     if (!made) return made.status();
     file_settings = std::move(*made);
@@ -150,7 +150,7 @@ Status Context::Impl::prepare(Buffers buffers) {
       arenas.push_back(std::make_unique<Arena>(*team, segment));
     return team->leader() ? arenas.front()->reserve(bytes) : Status{};
   }), team->rank());
-  const Outcome& all = team->agree(outcome);
+  const Outcome& all = team->join(outcome);
   if (all.failed()) return status_of(all);
   if (all.vote != all.most)
     return problem(Code::mismatch, "cannot make a context: machine.description gives different machines on some ranks",

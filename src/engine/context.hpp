@@ -60,7 +60,7 @@ struct Context::Impl {
   /// Makes a name for the job's regions that nobody else can guess. Collective.
   void name_regions();
   /// What all files share, and buffers for a first one. Collective.
-  Status prepare(Buffers buffers);
+  Status prepare(const Status& met, Buffers buffers);
   /// Takes the machine that settings describe; what the ranks must agree on goes into the outcome.
   Status describe(Outcome& outcome);
   /// Finds out what the machine is where settings ask for that, or for a bank of it, and on several nodes unless

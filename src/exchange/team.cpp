@@ -22,6 +22,7 @@ namespace {
 constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t control_size = 8192;
 constexpr std::uint64_t small_announcement = 16384;
+constexpr std::uint64_t shown_size = control_size + Team::first_free_segment * small_announcement;
 constexpr std::uint64_t kept_announcement = std::uint64_t{1} << 20;
 
 void combine_outcomes(void* in, void* inout, int* count, MPI_Datatype*) {
@@ -40,8 +41,10 @@ constexpr double default_spin_s = 2e-3;
 
 }  // namespace
 
-Team::Place Team::small_place(int slot) noexcept {
-  return {control_size + static_cast<std::uint64_t>(slot) * small_announcement, small_announcement};
+Team::Place Team::small_place(int slot) const noexcept {
+  return {static_cast<std::uint64_t>(local_rank_) * shown_size + control_size +
+              static_cast<std::uint64_t>(slot) * small_announcement,
+          small_announcement};
 }
 
 std::shared_ptr<Team> Team::allocate(MPI_Comm communicator) {
@@ -62,38 +65,41 @@ Result<std::shared_ptr<Team>> Team::create(MPI_Comm communicator, const Options&
   int worst = 0;
   MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, communicator);
   if (worst != 0) return allocated.ok() ? shortage() : allocated;
-  if (Status status = team->join(options); !status.ok()) return status;
+  Outcome met;
+  met.fail(team->meet(options), team->rank());
+  if (const Outcome& all = team->join(met); all.failed()) return status_of(all);
   return team;
 }
 
-Status Team::join(const Options& options) {
+Status Team::meet(const Options& options) {
   MPI_Comm_rank(given_, &rank_);
   spin_s_ = options.spin_s >= 0 ? options.spin_s : default_spin_s;
-  for (int slot = 0; slot < first_free_segment; ++slot) places_[slot] = small_place(slot);
-  room_used_ = control_size + first_free_segment * small_announcement;
   auto own = SharedSegment::create_empty();
-  Introduction mine{host_key(), 0, own ? own->address() : SharedSegment::Address{}};
+  if (own) node_room_ = std::move(*own);
+  Introduction mine{host_key(), 0, node_room_.address()};
   if (rank_ == 0) mine.id = std::uint64_t{std::random_device{}()} << 32 | std::random_device{}();
   MPI_Allgather(&mine, sizeof mine, MPI_BYTE, introductions_.data(), sizeof mine, MPI_BYTE, given_);
   id_ = introductions_.front().id;
-  Outcome outcome, sum;
-  outcome.fail(own.status(), rank_);
-  outcome.fail(attempt("make a context", [&] {
+  const Status status = attempt("make a context", [&] {
     find_nodes(options.ranks_per_node);
-    return own ? map_node(*own, (room_used_ + options.room + page - 1) / page * page) : Status{};
-  }), rank_);
+    return own ? map_node((options.room + page - 1) / page * page) : own.status();
+  });
   introductions_ = {};
+  return status;
+}
+
+const Outcome& Team::join(const Outcome& mine) {
   // Failures are told by an ordinary reduction here: shared memory is what may be missing.
   MPI_Type_contiguous(sizeof(Outcome), MPI_BYTE, &outcome_type_);
   MPI_Type_commit(&outcome_type_);
   MPI_Op_create(combine_outcomes, 1, &combine_);
-  MPI_Allreduce(&outcome, &sum, 1, outcome_type_, combine_, given_);
-  if (sum.code != 0) return status_of(sum);
-  for (const Peer& peer : peers_) make_present(peer.control.data(), room_used_);
-  if (nodes_.nodes() == 1) return {};
+  MPI_Allreduce(&mine, &result_, 1, outcome_type_, combine_, given_);
+  if (result_.failed()) return result_;
+  make_present(node_room_.data(), peers_.size() * shown_size);
+  if (nodes_.nodes() == 1) return result_;
   connect();
   MPI_Comm_split(communicator_, leader() ? 0 : MPI_UNDEFINED, rank_, &leaders_);
-  return {};
+  return result_;
 }
 
 void Team::connect() {
@@ -121,24 +127,26 @@ void Team::find_nodes(int ranks_per_node) {
   nodes_ = NodeMap::of(std::move(node_of));
 }
 
-Status Team::map_node(SharedSegment& own, std::uint64_t room) {
+Status Team::map_node(std::uint64_t room) {
   const auto& ranks = nodes_.ranks_on[node()];
-  const std::uint64_t whole = room * ranks.size();
+  const std::uint64_t shown = ranks.size() * shown_size, whole = shown + ranks.size() * room;
   peers_.resize(ranks.size());
   if (leader()) {
-    if (Status status = own.extend(whole); !status.ok()) return status;
-    node_room_ = std::move(own);
+    if (Status status = node_room_.extend(whole); !status.ok()) return status;
   } else {
     const SharedSegment::Address& first = introductions_[static_cast<std::size_t>(ranks.front())].address;
     auto joined = first.descriptor >= 0 ? SharedSegment::join(first, whole) : Result<SharedSegment>{shortage()};
     if (!joined) return joined.status();
     node_room_ = std::move(*joined);
   }
-  for (std::size_t i = 0; i < peers_.size(); ++i) peers_[i].control = node_room_.part(i * room, room);
-  if (Status status = peers_[static_cast<std::size_t>(local_rank_)].control.commit(0, room_used_); !status.ok())
-    return status;
-  for (int slot = 0; slot < first_free_segment; ++slot)
+  const auto place = static_cast<std::uint64_t>(local_rank_);
+  if (Status status = node_room_.commit(place * shown_size, shown_size); !status.ok()) return status;
+  room_used_ = shown + place * room;
+  room_end_ = room_used_ + room;
+  for (int slot = 0; slot < first_free_segment; ++slot) {
+    places_[slot] = small_place(slot);
     control(local_rank_).shown[slot].offset = places_[slot].offset;
+  }
   return {};
 }
 
@@ -153,7 +161,7 @@ Team::~Team() {
 }
 
 Team::Control& Team::control(int local_rank) noexcept {
-  return *reinterpret_cast<Control*>(peers_[static_cast<std::size_t>(local_rank)].control.data());
+  return *reinterpret_cast<Control*>(node_room_.data() + static_cast<std::uint64_t>(local_rank) * shown_size);
 }
 
 Doorbell& Team::doorbell(int local_rank) noexcept { return control(local_rank).doorbell; }
@@ -324,9 +332,9 @@ Status Team::provide(int slot, std::uint64_t size) {
   Peer& own = peers_[local_rank_];
   auto& shown = control(local_rank_).shown[slot];
   size = (size + 4095) / 4096 * 4096;
-  if (slot >= first_free_segment && size <= own.control.size() - room_used_) {
-    if (Status status = commit_asking(own.control, room_used_, size); !status.ok()) return status;
-    if (place.offset != 0) own.control.decommit(place.offset, place.size);
+  if (slot >= first_free_segment && size <= room_end_ - room_used_) {
+    if (Status status = commit_asking(node_room_, room_used_, size); !status.ok()) return status;
+    if (place.offset != 0) node_room_.decommit(place.offset, place.size);
     place = {room_used_, size};
     room_used_ += size;
   } else {
@@ -347,7 +355,7 @@ BankAccount& Team::account(int bank) noexcept { return control(0).accounts[stati
 void Team::provide(int slot, Allocation memory) noexcept {
   Peer& own = peers_[local_rank_];
   Place& place = places_[slot];
-  if (place.offset != 0) own.control.decommit(place.offset, place.size);
+  if (place.offset != 0) node_room_.decommit(place.offset, place.size);
   own.outside[slot] = {};
   from_banks_[slot] = std::move(memory);
   place = {0, from_banks_[slot].size()};
@@ -360,7 +368,7 @@ void Team::provide(int slot, Allocation memory) noexcept {
 Result<std::byte*> Team::view(int local_rank, int slot) {
   Peer& peer = peers_[local_rank];
   auto& shown = control(local_rank).shown[slot];
-  if (shown.offset != 0) return peer.control.data() + shown.offset;
+  if (shown.offset != 0) return node_room_.data() + shown.offset;
   if (local_rank == local_rank_ && from_banks_[slot].data()) return from_banks_[slot].data();
   const std::uint32_t generation = shown.generation.load();
   if (local_rank != local_rank_ && generation != peer.generation[slot]) {

@@ -32,9 +32,12 @@ class Team {
   };
   /// Collective.
   static Result<std::shared_ptr<Team>> create(MPI_Comm communicator, const Options& options);
-  /// The same in two parts: first every rank by itself, then, when it worked for all, together.
+  // The same in parts: every rank by itself; when that worked for all they meet, and then tell one another how it went.
   static std::shared_ptr<Team> allocate(MPI_Comm communicator);
-  Status join(const Options& options);
+  /// Collective, but what comes out is this rank's alone. Where it failed nothing but `join` may be called.
+  Status meet(const Options& options);
+  /// Collective: all ranks' outcomes. There is a team only where none failed.
+  const Outcome& join(const Outcome& mine);
   /// For `communicator` on one node, where otherwise no message is sent. Collective, and only while the communicator that
   /// the team was made of is there.
   void connect();
@@ -165,22 +168,20 @@ class Team {
  private:
   struct Control;
   struct Peer {
-    SharedSegment control;
     std::array<SharedSegment, segments> outside;  // segments for which its room was too small
     std::array<std::uint32_t, segments> generation{};
   };
-  struct Place {  // of an own segment
+  struct Place {  // of an own segment, in the node's room
     std::uint64_t offset = 0, size = 0;
   };
 
   Team() = default;
   void find_nodes(int ranks_per_node);
-  /// Takes this rank's memory, shown to its node, and maps that of the others. When it fails `own` stays until they know.
-  /// Maps what the ranks of this node have, each `room` bytes of one segment: that of the first, whose own it is.
-  Status map_node(SharedSegment& own, std::uint64_t room);
+  /// Maps what the ranks of this node show, and the room that each has, in one segment: that of the first.
+  Status map_node(std::uint64_t room);
   Control& control(int local_rank) noexcept;
   /// Where announcements go that are not large.
-  static Place small_place(int slot) noexcept;
+  [[nodiscard]] Place small_place(int slot) const noexcept;
   /// Puts `mine` where the others of the node will look; adds to the outcome.
   void post(int slot, std::span<const std::byte> mine, Outcome& outcome) noexcept;
   Status posts(int slot, Posts& found);
@@ -210,7 +211,7 @@ class Team {
   int local_rank_ = 0;
   NodeMap nodes_;
   std::vector<int> local_of_;
-  SharedSegment node_room_;  // of all peers
+  SharedSegment node_room_;  // what each peer shows, one after the other, and then the rooms for their segments
   std::vector<Peer> peers_;
   std::array<Allocation, segments> from_banks_;  // after `peers_`, where what they use is counted
   std::uint32_t generation_ = 0;
@@ -219,7 +220,7 @@ class Team {
   Outcome node_sum_, result_;
   std::uint32_t posts_ = 0;
   std::array<Place, segments> places_{};
-  std::uint64_t room_used_ = 0;
+  std::uint64_t room_used_ = 0, room_end_ = 0;
   double spin_s_ = 0;
 };
 

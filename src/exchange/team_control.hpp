@@ -41,7 +41,7 @@ struct Team::Control {
   Doorbell doorbell;
   Journal journal;
   struct Shown {
-    std::uint64_t offset;             // in the rank's room, or 0:
+    std::uint64_t offset;             // in the node's room, or 0:
     SharedSegment::Address address;   // where it is outside
     std::atomic<std::uint32_t> generation;
   };

@@ -14,8 +14,8 @@
 namespace weir {
 
 SharedSegment::~SharedSegment() {
-  if (data_ && !is_part_) ::munmap(data_, address_.size);
-  if (owned_descriptor_ >= 0) ::close(owned_descriptor_);
+  if (data_) ::munmap(data_, address_.size);
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 namespace {
@@ -32,18 +32,18 @@ Result<SharedSegment> SharedSegment::create_empty() {
   const int descriptor = ::memfd_create("weir", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0) return no_memory(errno, 0);
   SharedSegment segment;
-  segment.owned_descriptor_ = segment.descriptor_ = descriptor;
+  segment.descriptor_ = descriptor;
   segment.address_ = {::getpid(), descriptor, 0};
   return segment;
 }
 
 Status SharedSegment::extend(std::uint64_t size) {
-  if (::ftruncate(owned_descriptor_, static_cast<off_t>(size)) != 0) return no_memory(errno, size);
+  if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) return no_memory(errno, size);
   return map_here(size);
 }
 
 Status SharedSegment::map_here(std::uint64_t size) {
-  void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, owned_descriptor_, 0);
+  void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
   if (at == MAP_FAILED) return no_memory(errno, size);
   data_ = static_cast<std::byte*>(at);
   address_.size = size;
@@ -60,38 +60,28 @@ Result<SharedSegment> SharedSegment::create(std::uint64_t size, std::uint64_t pr
 
 Result<SharedSegment> SharedSegment::adopt(int descriptor, std::uint64_t size) {
   SharedSegment segment;
-  segment.owned_descriptor_ = segment.descriptor_ = descriptor;
+  segment.descriptor_ = descriptor;
   segment.address_ = {::getpid(), descriptor, 0};
   if (Status status = segment.map_here(size); !status.ok()) return status;
-  return segment;
-}
-
-SharedSegment SharedSegment::part(std::uint64_t offset, std::uint64_t length) const noexcept {
-  SharedSegment segment;
-  segment.data_ = data_ + offset;
-  segment.address_ = {address_.process, address_.descriptor, length};
-  segment.descriptor_ = descriptor_;
-  segment.begin_ = begin_ + offset;
-  segment.is_part_ = true;
   return segment;
 }
 
 Status SharedSegment::commit(std::uint64_t offset, std::uint64_t length) {
   int error = 0;
   if (length == 0) return {};
-  do error = ::posix_fallocate(descriptor_, static_cast<off_t>(begin_ + offset), static_cast<off_t>(length));
+  do error = ::posix_fallocate(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(length));
   while (error == EINTR);
   return error ? no_memory(error, length) : Status{};
 }
 
 void SharedSegment::decommit(std::uint64_t offset, std::uint64_t length) noexcept {
-  ::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin_ + offset),
+  ::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
               static_cast<off_t>(length));
 }
 
 Result<SharedSegment> SharedSegment::map(const Address& address) {
   auto segment = join(address, address.size);
-  if (segment) ::close(std::exchange(segment->owned_descriptor_, -1));
+  if (segment) ::close(std::exchange(segment->descriptor_, -1));
   return segment;
 }
 
@@ -105,8 +95,8 @@ Result<SharedSegment> SharedSegment::join(const Address& address, std::uint64_t 
        "machine.ranks_per_node=1 makes them exchange messages instead");
   };
   SharedSegment segment;
-  segment.owned_descriptor_ = segment.descriptor_ = ::open(path.data(), O_RDWR | O_CLOEXEC);
-  if (segment.owned_descriptor_ < 0) return failed(errno);
+  segment.descriptor_ = ::open(path.data(), O_RDWR | O_CLOEXEC);
+  if (segment.descriptor_ < 0) return failed(errno);
   segment.address_ = address;
   if (!segment.map_here(size).ok()) return failed(ENOMEM);
   return segment;
@@ -116,9 +106,6 @@ void make_present(const std::byte* data, std::uint64_t size) noexcept {
   constexpr std::uintptr_t page = 4096;
   const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(data) / page * page;
   const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(data) + size;
-#ifdef MADV_POPULATE_READ
-  if (::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ) == 0) return;
-#endif
   for (std::uintptr_t at = begin; at < end; at += page) (void)*reinterpret_cast<const volatile std::byte*>(at);
 }
 

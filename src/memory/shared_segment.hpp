@@ -39,8 +39,6 @@ class SharedSegment {
   Status extend(std::uint64_t size);
   /// A segment that another process extends to this size: who joins can commit parts of it too.
   static Result<SharedSegment> join(const Address& address, std::uint64_t size);
-  /// A part of it, for as long as the whole is there.
-  [[nodiscard]] SharedSegment part(std::uint64_t offset, std::uint64_t length) const noexcept;
 
   /// For the owner, and for who has joined: makes a part of the room present, or gives it back to the system.
   Status commit(std::uint64_t offset, std::uint64_t length);
@@ -55,17 +53,11 @@ class SharedSegment {
   void swap(SharedSegment& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(address_, other.address_);
-    std::swap(owned_descriptor_, other.owned_descriptor_);
     std::swap(descriptor_, other.descriptor_);
-    std::swap(begin_, other.begin_);
-    std::swap(is_part_, other.is_part_);
   }
   std::byte* data_ = nullptr;
   Address address_;
-  int owned_descriptor_ = -1;
-  int descriptor_ = -1;      // to commit by
-  std::uint64_t begin_ = 0;  // in the file
-  bool is_part_ = false;
+  int descriptor_ = -1;
 };
 
 /// Maps pages of shared memory now instead of when they are first used. What is not committed must not be in it.

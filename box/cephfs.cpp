@@ -32,6 +32,7 @@ osd pool default min size = 1
 mon allow pool size one = true
 mon pg warn min per osd = 0
 osd crush chooseleaf type = 0
+paxos propose interval = 0.02
 osd objectstore = memstore
 memstore device bytes = 4294967296
 osd memory target = 939524096
@@ -81,9 +82,18 @@ class Ceph {
     std::string session;
     for (std::size_t i = 0; i < storage_.size(); ++i)
       session += fmt::format("osd new {}\n", disks_.emplace_back(new_id()));
-    session += "osd pool create metadata 8\nosd pool create data 32\nfs new fs metadata data\n";
-    state_.write("ceph/session", session);
-    Job{inside(state_, storage_.front()), ceph("ceph", {}), log("ceph"), state_.path("ceph/session")}.finish();
+    session += fmt::format("osd set-require-min-compat-client luminous\nosd pool create metadata 8\n"
+                           "osd pool create data {}\nfs new fs metadata data\n", groups);
+    this->session("pools", session).finish();
+  }
+
+  /// Groups of objects lie on the storage hosts in turn. At random one host would have more of them, and all files would lie
+  /// unevenly. The hosts must be known already.
+  [[nodiscard]] Job spread_groups() const {
+    std::string lines;
+    for (std::size_t group = 0; group < groups; ++group)
+      lines += fmt::format("osd pg-upmap {}.{:x} {}\n", data_pool, group, group % storage_.size());
+    return session("groups", lines);
   }
 
   void start_storage() const {
@@ -100,6 +110,7 @@ class Ceph {
                                             fmt::format("--client_oc={}", caches), place});
     mount_when_served(hosts.front(), command);
     std::vector<Job> jobs;
+    if (!caches) jobs.push_back(spread_groups());
     for (auto host = hosts.begin() + 1; host != hosts.end(); ++host) jobs.push_back(on(*host, command));
     for (Job& job : jobs) job.finish();
   }
@@ -138,6 +149,11 @@ class Ceph {
     return {inside(state_, host), command, log(host)};
   }
 
+  [[nodiscard]] Job session(const std::string& name, const std::string& lines) const {
+    state_.write("ceph/" + name, lines);
+    return {inside(state_, storage_.front()), ceph("ceph", {}), log("ceph"), state_.path("ceph/" + name)};
+  }
+
   template <class Command>
   void each_storage(const Command& command) const {
     std::vector<Job> jobs;
@@ -145,6 +161,8 @@ class Ceph {
     for (Job& job : jobs) job.finish();
   }
 
+  static constexpr std::size_t groups = 32;
+  static constexpr int data_pool = 2;  // the second that is made
   const State& state_;
   std::string id_ = new_id();
   std::vector<std::string> storage_, disks_;

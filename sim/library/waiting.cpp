@@ -32,9 +32,9 @@ std::uint64_t host_key() noexcept { return std::hash<const s4u::Host*>{}(s4u::th
 
 double clock_s() noexcept { return s4u::Engine::get_clock(); }
 
-void give_way() noexcept { s4u::this_actor::sleep_for(poll_s); }
-
 bool Patience::poll() noexcept { return false; }  // sleeping costs nothing here
+
+void Patience::pause() noexcept { s4u::this_actor::sleep_for(poll_s); }
 
 void sleep_while_equal(std::atomic<std::uint32_t>& word, std::uint32_t seen) noexcept {
   std::unique_lock lock{*neighbours().mutex};

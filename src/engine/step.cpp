@@ -308,7 +308,7 @@ void Step::Impl::work_until(const std::function<bool()>& done) {
     }
     const double start = now();
     if (poll) {
-      give_way();
+      patience.pause();
     } else if (queue.front().get() == this && arrived()) {
       team.wait_for_result();
       pass_.report.meeting_s += now() - start;
@@ -318,7 +318,7 @@ void Step::Impl::work_until(const std::function<bool()>& done) {
     } else if (storing()) {
       file_->get()->wait();
     } else if (queue.front()->arrived()) {
-      give_way();
+      patience.pause();
     } else if (!patience.poll()) {
       if (since == 0) since = clock_s();
       if (!team.deserted()) team.own_doorbell().sleep(heard);

@@ -101,13 +101,15 @@ void Step::Impl::go_on() noexcept {
 
 void Step::Impl::carry_all() noexcept {
   remote_->carry_in_background();
-  while (!stage_done())
-    if (!aggregator_->progress()) {
-      if (aggregator_->storing())
-        file_->get()->wait();
-      else
-        give_way();
-    }
+  Patience patience{pass_.team.spin_s()};
+  while (!stage_done()) {
+    if (aggregator_->progress())
+      patience.renew();
+    else if (aggregator_->storing())
+      file_->get()->wait();
+    else
+      patience.pause();
+  }
   background_done_.store(true);
 }
 

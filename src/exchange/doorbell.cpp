@@ -16,14 +16,21 @@ double clock_s() noexcept {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-void give_way() noexcept { sched_yield(); }
-
 bool Patience::poll() noexcept {
   const double now = clock_s();
   if (since_ == 0) since_ = now;
   if (now - since_ >= seconds_) return false;
-  give_way();
+  sched_yield();
   return true;
+}
+
+void Patience::pause() noexcept {
+  constexpr timespec little{0, 100'000};
+  if (poll()) return;
+  if (clock_s() - since_ < 25 * seconds_)
+    sched_yield();
+  else
+    nanosleep(&little, nullptr);
 }
 
 void sleep_while_equal(std::atomic<std::uint32_t>& word, std::uint32_t seen) noexcept {

@@ -10,9 +10,6 @@ namespace weir {
 void sleep_while_equal(std::atomic<std::uint32_t>& word, std::uint32_t seen) noexcept;
 void wake_all(std::atomic<std::uint32_t>& word) noexcept;
 
-/// Lets others have the core, in a loop that waits for what cannot wake it.
-void give_way() noexcept;
-
 /// Seconds of a clock that never goes back.
 double clock_s() noexcept;
 
@@ -22,6 +19,9 @@ class Patience {
   explicit Patience(double seconds) noexcept : seconds_{seconds} {}
   /// Gives way and is true, until the time is over.
   bool poll() noexcept;
+  /// For who waits for what cannot wake it, such as messages: gives way, and after 25 times as long sleeps a little each
+  /// time. A scheduler may keep others from a core for long where somebody only gives way.
+  void pause() noexcept;
   /// Something came: the time starts anew.
   void renew() noexcept { since_ = 0; }
 

@@ -271,7 +271,7 @@ void Team::wait_for_result() noexcept {
       sleep_while_equal(first.generation, generation_);
       first.sleepers.fetch_sub(1);
     } else if (reducing_) {
-      give_way();
+      patience.pause();
       continue;
     } else if (!first.node_complete.load()) {
       own_doorbell().sleep(heard);

@@ -164,13 +164,12 @@ Status between_nodes(Team& team, Outcome& outcome, RankPlan& plan, const Mates& 
     if (plan.layout.placement.remote) add_sources(plan.layout, nodes, team.node(), mates.neighbours, to);
     return {};
   });
-  auto from = team.exchange_between_nodes(std::move(to), outcome);
-  if (!from) return from.status();
+  const auto from = team.exchange_between_nodes(to, outcome);
   Writer joined;
   attempt(outcome, team.rank(), [&]() -> Status {
     if (!team.leader()) return {};
     together.write(joined);
-    for (const auto& blob : *from) joined.put(blob);
+    for (const auto& blob : from) joined.put(blob);
     return {};
   });
   auto shared = team.share_in_node(joined.data(), outcome);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <new>
 
 #include "core/errors.hpp"
@@ -16,6 +17,13 @@ void Outcome::fail(const Status& status, int failed_rank) noexcept {
   const std::size_t length = std::min(status.message().size(), message.size() - 1);
   std::memcpy(message.data(), status.message().data(), length);
   message[length] = 0;
+}
+
+void Outcome::hear(int other_code) noexcept {
+  if (code != 0 || other_code == 0) return;
+  code = other_code;
+  rank = std::numeric_limits<std::int32_t>::max();  // others go first
+  message[0] = 0;
 }
 
 Outcome& Outcome::operator=(const Outcome& other) noexcept {

@@ -31,6 +31,8 @@ struct Outcome {
   Outcome& operator=(const Outcome& other) noexcept;
 
   void fail(const Status& status, int failed_rank) noexcept;
+  /// Another rank failed, and will tell more about it when all agree.
+  void hear(int other_code) noexcept;
   /// Whether somebody failed, or the ranks called different things.
   [[nodiscard]] bool failed() const noexcept { return code != 0 || other_call != 0; }
   void combine(const Outcome& other) noexcept;

@@ -131,6 +131,7 @@ Status Team::map_node(std::uint64_t room) {
   const auto& ranks = nodes_.ranks_on[node()];
   const std::uint64_t shown = ranks.size() * shown_size, whole = shown + ranks.size() * room;
   peers_.resize(ranks.size());
+  if (leader() && nodes_.nodes() > 1) openings_.resize(2 * opening_room() * static_cast<std::size_t>(nodes_.nodes()));
   if (leader()) {
     if (Status status = node_room_.extend(whole); !status.ok()) return status;
   } else {

@@ -116,13 +116,12 @@ class Team {
   // --- telling all ranks something ---
   /// Every rank's `mine`, by rank, readable until the next call but one of this kind. An error in any rank's `outcome`
   /// comes back on all ranks. Collective. Ranks of other nodes see only the first `abroad` bytes.
-  Result<std::vector<std::span<const std::byte>>> gather(std::span<const std::byte> mine, const Outcome& outcome,
-                                                         std::uint64_t abroad = ~std::uint64_t{0});
+  using Posts = std::vector<std::span<const std::byte>>;
+  Result<Posts> gather(std::span<const std::byte> mine, const Outcome& outcome, std::uint64_t abroad = ~std::uint64_t{0});
   /// The same, but a rank sees only those of its own node; others are empty.
-  Result<std::vector<std::span<const std::byte>>> gather_in_node(std::span<const std::byte> mine, const Outcome& outcome);
+  Result<Posts> gather_in_node(std::span<const std::byte> mine, const Outcome& outcome);
   /// What the first rank of each node passes, read by all ranks of that node.
   Result<std::span<const std::byte>> share_in_node(std::span<const std::byte> mine, const Outcome& outcome);
-  using Posts = std::vector<std::span<const std::byte>>;
   /// What the first rank of this node made of the posts of all ranks, and where those of this node are.
   struct Shared {
     std::span<const std::byte> bytes;
@@ -136,10 +135,11 @@ class Team {
                                   const Make& make);
   /// What the ranks of this node posted, by rank: readable until the next call but one of this kind.
   Result<Posts> posts(int slot);
-  /// Between the nodes' first ranks: `to[node]` goes there, what the others sent comes back. Collective. An error that
-  /// only they know of is added to their outcome: they must bring it to the next agreement.
-  Result<std::vector<std::vector<std::byte>>> exchange_between_nodes(std::vector<std::vector<std::byte>> to,
-                                                                     Outcome& outcome);
+  /// Between the nodes' first ranks, which call it together: `to[node]` goes there, what the others sent comes back, or
+  /// nothing when one of them brings an outcome that failed. What goes wrong is in the outcome of all of them: they must
+  /// bring it to the next agreement.
+  std::vector<std::vector<std::byte>> exchange_between_nodes(const std::vector<std::vector<std::byte>>& to,
+                                                             Outcome& outcome);
 
   // --- memory that ranks of a node show one another ---
   static constexpr int segments = 24;
@@ -182,6 +182,13 @@ class Team {
   Control& control(int local_rank) noexcept;
   /// Where announcements go that are not large.
   [[nodiscard]] Place small_place(int slot) const noexcept;
+  /// Bytes that two nodes' first ranks exchange at once.
+  [[nodiscard]] std::uint64_t opening_room() const noexcept;
+  /// `gather_in_node`, which also tells how much of it other nodes shall see.
+  Result<Posts> gather_for_others(std::span<const std::byte> mine, const Outcome& outcome, std::uint64_t abroad, int& slot);
+  /// On the node's first rank: what those of other nodes posted, for `add_posts`.
+  std::vector<std::byte> posts_of_others(const Posts& in_node, int slot, Outcome& outcome);
+  static Posts& add_posts(std::span<const std::byte> joined, Posts& posts) noexcept;
   /// Puts `mine` where the others of the node will look; adds to the outcome.
   void post(int slot, std::span<const std::byte> mine, Outcome& outcome) noexcept;
   Status posts(int slot, Posts& found);
@@ -213,6 +220,7 @@ class Team {
   std::vector<int> local_of_;
   SharedSegment node_room_;  // what each peer shows, one after the other, and then the rooms for their segments
   std::vector<Peer> peers_;
+  std::vector<std::byte> openings_;  // to other nodes and from them, on the first rank of each of several
   std::array<Allocation, segments> from_banks_;  // after `peers_`, where what they use is counted
   std::uint32_t generation_ = 0;
   bool reducing_ = false;

@@ -74,11 +74,12 @@ Result<Team::Shared> Team::gather_and_share(std::span<const std::byte> mine, con
   Outcome here = outcome;
   Shared shared;
   if (nodes_.nodes() > 1) {
-    shared.slot = static_cast<int>(posts_ % first_free_segment);
-    auto all_posts = gather(mine, outcome, abroad);
-    if (!all_posts) return all_posts.status();
+    auto in_node = gather_for_others(mine, outcome, abroad, shared.slot);
+    if (!in_node) return in_node.status();
+    const Outcome all = result_;
+    const std::vector<std::byte> others = posts_of_others(*in_node, shared.slot, here);
     std::vector<std::byte> made;
-    if (leader()) made = make_of([&]() -> Posts& { return *all_posts; }, Outcome{result_}, here);
+    if (leader() && here.code == 0) made = make_of([&]() -> Posts& { return add_posts(others, *in_node); }, all, here);
     auto bytes = share_in_node(made, here);
     if (!bytes) return bytes.status();
     shared.bytes = *bytes;
@@ -105,61 +106,96 @@ Result<std::span<const std::byte>> Team::share_in_node(std::span<const std::byte
   return (*all)[nodes_.ranks_on[node()][0]];
 }
 
-Result<std::vector<std::vector<std::byte>>> Team::exchange_between_nodes(std::vector<std::vector<std::byte>> to,
-                                                                         Outcome& outcome) {
+namespace {
+
+/// What the first ranks of two nodes send one another at once, in a place of `room` bytes: most have no more to say.
+struct Opening {
+  std::uint64_t size = 0;
+  std::int32_t code = 0;      // of the sender, who sends nothing when it is not 0
+  std::int32_t continued = 0;  // whether the sender has more for anybody
+};
+
+}  // namespace
+
+std::uint64_t Team::opening_room() const noexcept {
+  constexpr std::uint64_t all = std::uint64_t{1} << 20;
+  return std::clamp<std::uint64_t>(all / static_cast<std::uint64_t>(nodes_.nodes()), 64, 4096) / 8 * 8;
+}
+
+std::vector<std::vector<std::byte>> Team::exchange_between_nodes(const std::vector<std::vector<std::byte>>& to,
+                                                                 Outcome& outcome) {
   const auto count = static_cast<std::size_t>(nodes_.nodes());
   std::vector<std::vector<std::byte>> from;
-  std::vector<std::uint64_t> send_sizes, receive_sizes;
-  std::vector<MPI_Request> requests;
-  if (leader())
-    outcome.fail(attempt("exchange between nodes", [&]() -> Status {
-      from.resize(count);
-      send_sizes.resize(count);
-      receive_sizes.resize(count);
-      return {};
-    }), rank_);
-  if (const Outcome& all = agree(outcome); all.failed()) return status_of(all);
   if (!leader()) return from;
-  for (std::size_t n = 0; n < count; ++n) send_sizes[n] = to[n].size();
-  MPI_Alltoall(send_sizes.data(), 1, MPI_UINT64_T, receive_sizes.data(), 1, MPI_UINT64_T, leaders_);
+  const std::uint64_t room = opening_room(), inside = room - sizeof(Opening);
+  std::byte* const sent = openings_.data();
+  std::byte* const received = sent + count * room;
+  const auto opening_at = [&](const std::byte* place) {
+    Opening opening;
+    std::memcpy(&opening, place, sizeof opening);
+    return opening;
+  };
+  const auto is_long = [&](const auto& bytes) { return bytes.size() > inside; };
+  const bool silent = outcome.code != 0;
+  const bool continued = !silent && std::ranges::any_of(to, is_long);
+  for (std::size_t n = 0; n < count; ++n) {
+    const Opening opening{silent ? 0 : to[n].size(), outcome.code, continued};
+    std::memcpy(sent + n * room, &opening, sizeof opening);
+    if (opening.size > 0) std::memcpy(sent + n * room + sizeof opening, to[n].data(), std::min(opening.size, inside));
+  }
+  MPI_Alltoall(sent, static_cast<int>(room), MPI_BYTE, received, static_cast<int>(room), MPI_BYTE, leaders_);
+  bool more = false;
+  std::size_t messages = 0;
+  for (std::size_t n = 0; n < count; ++n) {
+    const Opening opening = opening_at(received + n * room);
+    more |= opening.continued != 0;
+    outcome.hear(opening.code);
+    messages += messages_for(opening.size) + (silent ? 0 : messages_for(to[n].size()));
+  }
+  if (outcome.code != 0) return from;
+  std::vector<MPI_Request> requests;
   const Status allocated = attempt("exchange between nodes", [&]() -> Status {
-    std::uint64_t messages = 0;
+    from.resize(count);
     for (std::size_t n = 0; n < count; ++n) {
-      from[n].resize(receive_sizes[n]);
-      messages += send_sizes[n] / largest_message + receive_sizes[n] / largest_message + 2;
+      const std::byte* place = received + n * room;
+      from[n].resize(opening_at(place).size);
+      if (!from[n].empty()) std::memcpy(from[n].data(), place + sizeof(Opening), std::min(from[n].size(), inside));
     }
     requests.reserve(messages);
     return {};
   });
-  // Whoever has no room must not be sent anything; the others of the node hear of it in the next agreement.
+  outcome.fail(allocated, rank_);
+  if (!more) return from;
+  // Whoever has no room must not be sent anything.
   const int mine = static_cast<int>(allocated.code());
   int worst = 0;
   MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, leaders_);
-  if (worst != 0) {
-    outcome.fail(allocated.ok() ? shortage() : allocated, rank_);
-    return from;
-  }
+  outcome.hear(worst);
+  if (worst != 0) return from;
   for (std::size_t n = 0; n < count; ++n)
-    receive_bytes(from[n].data(), from[n].size(), static_cast<int>(n), tag_exchange, leaders_, requests);
+    if (is_long(from[n]))
+      receive_bytes(from[n].data() + inside, from[n].size() - inside, static_cast<int>(n), tag_exchange, leaders_, requests);
   for (std::size_t n = 0; n < count; ++n)
-    send_bytes(to[n].data(), to[n].size(), static_cast<int>(n), tag_exchange, leaders_, requests);
+    if (is_long(to[n]))
+      send_bytes(to[n].data() + inside, to[n].size() - inside, static_cast<int>(n), tag_exchange, leaders_, requests);
   MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   return from;
 }
 
-Result<std::vector<std::span<const std::byte>>> Team::gather(std::span<const std::byte> mine, const Outcome& outcome,
-                                                             std::uint64_t abroad) {
-  const std::uint32_t slot = posts_ % first_free_segment;
+Result<Team::Posts> Team::gather_for_others(std::span<const std::byte> mine, const Outcome& outcome,
+                                            std::uint64_t abroad, int& slot) {
+  slot = static_cast<int>(posts_ % first_free_segment);
   control(local_rank_).posted_abroad[slot].store(std::min<std::uint64_t>(abroad, mine.size()));
-  auto in_node = gather_in_node(mine, outcome);
-  if (!in_node || nodes_.nodes() == 1) return in_node;
-  Outcome here = outcome;
+  return gather_in_node(mine, outcome);
+}
+
+std::vector<std::byte> Team::posts_of_others(const Posts& in_node, int slot, Outcome& outcome) {
   std::vector<std::vector<std::byte>> to;
   if (leader())
-    here.fail(attempt("exchange between nodes", [&]() -> Status {
+    outcome.fail(attempt("exchange between nodes", [&]() -> Status {
       Writer packed;
       for (const int rank : nodes_.ranks_on[node()]) {
-        const auto blob = (*in_node)[rank];
+        const auto blob = in_node[rank];
         packed.put(rank);
         const std::uint64_t size = control(local_of_[rank]).posted_abroad[slot].load();
         packed.put(std::vector<std::byte>(blob.begin(), blob.begin() + static_cast<std::ptrdiff_t>(size)));
@@ -168,26 +204,39 @@ Result<std::vector<std::span<const std::byte>>> Team::gather(std::span<const std
       to[node()].clear();
       return {};
     }), rank_);
-  auto foreign = exchange_between_nodes(std::move(to), here);
-  if (!foreign) return foreign.status();
+  const auto from = exchange_between_nodes(to, outcome);
   std::vector<std::byte> joined;
-  here.fail(attempt("exchange between nodes", [&]() -> Status {
-    for (const auto& blob : *foreign) joined.insert(joined.end(), blob.begin(), blob.end());
+  outcome.fail(attempt("exchange between nodes", [&]() -> Status {
+    for (const auto& blob : from) joined.insert(joined.end(), blob.begin(), blob.end());
     return {};
   }), rank_);
-  auto shared = share_in_node(joined, here);
-  if (!shared) return shared.status();
-  const std::byte* at = shared->data();
-  const std::byte* end = at + shared->size();
+  return joined;
+}
+
+Team::Posts& Team::add_posts(std::span<const std::byte> joined, Posts& posts) noexcept {
+  const std::byte* at = joined.data();
+  const std::byte* end = at + joined.size();
   while (at != end) {
     int rank = 0;
     std::uint64_t length = 0;
     std::memcpy(&rank, at, sizeof rank);
     std::memcpy(&length, at + sizeof rank, sizeof length);
     at += sizeof rank + sizeof length;
-    (*in_node)[rank] = {at, length};
+    posts[rank] = {at, length};
     at += length;
   }
+  return posts;
+}
+
+Result<Team::Posts> Team::gather(std::span<const std::byte> mine, const Outcome& outcome, std::uint64_t abroad) {
+  int slot = 0;
+  auto in_node = gather_for_others(mine, outcome, abroad, slot);
+  if (!in_node || nodes_.nodes() == 1) return in_node;
+  Outcome here = outcome;
+  const std::vector<std::byte> others = posts_of_others(*in_node, slot, here);
+  auto shared = share_in_node(others, here);
+  if (!shared) return shared.status();
+  add_posts(*shared, *in_node);
   return in_node;
 }
 

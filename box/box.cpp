@@ -39,7 +39,7 @@ Machine machine_of(const State& state) {
     FileSystem& ceph = machine.storage;
     ceph.kind = "cephfs";
     ceph.path = state.file_system();
-    ceph.read = ceph.write = {storage * state.cluster().rate().bytes_per_s, Origin::configured,
+    ceph.read = ceph.write = {storage * state.cluster().storage_rate().bytes_per_s, Origin::configured,
                               "box: the links of all storage hosts"};
     ceph.latency = {2e-3, Origin::assumed, "a call of CephFS in a box"};
     ceph.stripe = {static_cast<double>(state.order().stripe), Origin::configured, "box"};

@@ -116,7 +116,7 @@ Cluster Cluster::make(const Shape& shape) {
                                               "and a storage host for each of the others in torus and dragonfly",
                                               most_hosts));
   Cluster cluster;
-  cluster.rate_ = shape.rate;
+  cluster.rates_ = shape.rates;
   cluster.add_hosts(Role::compute, "c", compute);
   cluster.add_hosts(Role::storage, "s", storage);
   if (star) cluster.add_hosts(Role::router, "r", 1);
@@ -124,12 +124,15 @@ Cluster Cluster::make(const Shape& shape) {
   cluster.next_.assign(cluster.hosts_.size(), std::vector<int>(cluster.hosts_.size(), nowhere));
 
   Machine& machine = cluster.machine_;
-  const Bandwidth wire{shape.rate.bytes_per_s, Origin::configured, "box"};
+  const Rates& rates = shape.rates;
+  const Bandwidth wire{rates.among_hosts.bytes_per_s, Origin::configured, "box"};
   const Latency hop{50e-6, Origin::assumed, "a hop between namespaces"};
   const LinkClass link{"link", wire, hop}, own{"node", {}, {}};
   machine.name = kind + " in a box";
   machine.about =
-      fmt::format("{} compute and {} storage hosts on one machine, {} links", compute, storage, shape.rate.text);
+      fmt::format("{} compute and {} storage hosts on one machine, {} links", compute, storage, rates.among_hosts.text);
+  if (rates.of_storage.text != rates.among_hosts.text)
+    machine.about += fmt::format(", {} to storage hosts", rates.of_storage.text);
   if (star) machine.topology = std::make_shared<FatTreeTopology>(std::vector{compute}, std::vector{link});
   if (kind == "torus") machine.topology = std::make_shared<TorusTopology>(std::vector{2, 2, 2}, true, link);
   if (kind == "dragonfly")
@@ -142,8 +145,9 @@ Cluster Cluster::make(const Shape& shape) {
     cluster.attach_storage(storage);
   }
   if (storage > 0) {
-    machine.io.bridge_bandwidth = wire;
-    machine.io.gateway_bandwidth = {storage * wire.value, Origin::configured, "box: the links of all storage hosts"};
+    machine.io.bridge_bandwidth = {rates.of_storage.bytes_per_s, Origin::configured, "box"};
+    machine.io.gateway_bandwidth = {storage * rates.of_storage.bytes_per_s, Origin::configured,
+                                    "box: the links of all storage hosts"};
   }
   return cluster;
 }

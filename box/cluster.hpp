@@ -29,7 +29,7 @@ struct Wire {
 struct Shape {
   std::string topology =
       "torus";  ///< "torus", "torus:STORAGE", "dragonfly", "dragonfly:STORAGE", "star:COMPUTE:STORAGE"
-  Rate rate;
+  Rates rates;
 };
 
 /// Hosts, links, addresses and routes of a box. A value: nothing is made yet.
@@ -44,7 +44,11 @@ class Cluster {
 
   [[nodiscard]] const std::vector<Host>& hosts() const noexcept { return hosts_; }
   [[nodiscard]] const std::vector<Wire>& wires() const noexcept { return wires_; }
-  [[nodiscard]] const Rate& rate() const noexcept { return rate_; }
+  /// Of the link between two neighbours, and of those of storage hosts.
+  [[nodiscard]] const Rate& rate(int host, int neighbour) const noexcept {
+    return is_storage(host) || is_storage(neighbour) ? rates_.of_storage : rates_.among_hosts;
+  }
+  [[nodiscard]] const Rate& storage_rate() const noexcept { return rates_.of_storage; }
   [[nodiscard]] std::vector<std::string> names(Role role) const;
   /// Throws `Error` and names those there are when there is none of this name.
   [[nodiscard]] int find(std::string_view name) const;
@@ -79,7 +83,11 @@ class Cluster {
   void attach_storage(int count);
   void make_star(int compute, int storage);
 
-  Rate rate_;
+  [[nodiscard]] bool is_storage(int host) const noexcept {
+    return hosts_[static_cast<std::size_t>(host)].role == Role::storage;
+  }
+
+  Rates rates_;
   std::vector<Host> hosts_;
   std::vector<Wire> wires_;
   std::vector<std::vector<int>> next_;

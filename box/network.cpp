@@ -114,7 +114,8 @@ void shape_links(const State& state) {
   for (int host = 0; host < static_cast<int>(cluster.hosts().size()); ++host) {
     Batch batch{state, host, "tc"};
     for (const int neighbour : neighbours(cluster, host))
-      batch.add("qdisc add dev {} root tbf rate {} {}", cluster.device(neighbour), cluster.rate().text, shaping);
+      batch.add("qdisc add dev {} root tbf rate {} {}", cluster.device(neighbour),
+                cluster.rate(host, neighbour).text, shaping);
     jobs.push_back(batch.start());
   }
   for (Job& job : jobs) job.finish();

@@ -16,4 +16,12 @@ std::optional<Rate> parse_rate(std::string_view text) {
   return Rate{bytes_per_s, std::string{text}};
 }
 
+std::optional<Rates> parse_rates(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const auto among = parse_rate(text.substr(0, colon));
+  const auto storage = colon == text.npos ? among : parse_rate(text.substr(colon + 1));
+  if (!among || !storage) return {};
+  return Rates{*among, *storage};
+}
+
 }  // namespace weir::box

@@ -15,6 +15,14 @@ struct Rate {
 /// Reads a number with kbit, mbit or gbit. Nothing when malformed.
 std::optional<Rate> parse_rate(std::string_view text);
 
+/// Of the links of a box: those of storage hosts may have another one.
+struct Rates {
+  Rate among_hosts, of_storage;
+};
+
+/// Reads "200mbit", or "50mbit:200mbit" with that of storage hosts behind the colon. Nothing when malformed.
+std::optional<Rates> parse_rates(std::string_view text);
+
 /// The part of a link that data gets: a full frame has 1514 bytes, of which 66 are headers of Ethernet, IP and TCP.
 inline constexpr double payload_part = 1448.0 / 1514.0;
 

@@ -41,11 +41,12 @@ std::string boot() {
 }
 
 Cluster cluster_of(const Order& order) {
-  const auto rate = parse_rate(order.rate);
-  if (!rate)
+  const auto rates = parse_rates(order.rate);
+  if (!rates)
     throw Error{problem(Code::invalid, fmt::format("'{}' is no rate for the links", order.rate),
-                        "rates are such as 200mbit, 64kbit or 1gbit, from 8kbit to 100gbit")};
-  Cluster cluster = Cluster::make({order.topology, *rate});
+                        "rates are such as 200mbit, 64kbit or 1gbit, from 8kbit to 100gbit, and 50mbit:200mbit where "
+                        "links of storage hosts have another one")};
+  Cluster cluster = Cluster::make({order.topology, *rates});
   if (order.storage == "cephfs" && cluster.names(Role::storage).empty())
     throw Error{problem(Code::invalid,
                         fmt::format("cannot have CephFS on '{}': it has no storage host", order.topology),

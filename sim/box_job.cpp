@@ -56,7 +56,7 @@ class BoxSchedule {
   }
   int wire(int from, int to) {
     const auto [at, is_new] = wires_.try_emplace({from, to}, 0);
-    if (is_new) at->second = schedule_.add_resource(cluster_.rate().bytes_per_s * box::payload_part);
+    if (is_new) at->second = schedule_.add_resource(cluster_.rate(from, to).bytes_per_s * box::payload_part);
     return at->second;
   }
 

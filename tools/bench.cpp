@@ -198,7 +198,7 @@ void add_workload(CLI::App& command, const bench::WorkloadKind& kind, const std:
   add("--hint", options->hints, "an MPI-IO hint for the baselines, key=value; may be repeated")->take_all();
   add("--mpirun", options->launcher, "another launcher with its arguments, without the number of ranks");
   add("--box", options->box.box, "in a cluster in a box: one that is up, or a topology as for `weir box up`");
-  add("--rate", options->box.rate, "of the links of a box that is brought up for this");
+  add("--rate", options->box.rate, "of the links of a box that is brought up for this, as for `weir box up`");
   workload->callback([options, name = kind.name] {
     options->workload = name;
     telling_errors([&] {

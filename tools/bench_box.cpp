@@ -103,7 +103,7 @@ nlohmann::ordered_json box_facts(const box::State& state) {
 }
 
 double storage_links(const box::State& state) {
-  return static_cast<double>(state.cluster().names(box::Role::storage).size()) * state.cluster().rate().bytes_per_s *
+  return static_cast<double>(state.cluster().names(box::Role::storage).size()) * state.cluster().storage_rate().bytes_per_s *
          box::payload_part;
 }
 

@@ -219,7 +219,7 @@ void add_box(CLI::App& program) {
       ->add_option("--topology", order.topology,
                    "torus[:STORAGE], dragonfly[:STORAGE] with 8 compute hosts, or star:COMPUTE:STORAGE")
       ->capture_default_str();
-  command->add_option("--rate", order.rate, "of every link, each way")->capture_default_str();
+  command->add_option("--rate", order.rate, "of every link, each way; 50mbit:200mbit gives those of storage hosts another one")->capture_default_str();
   command->add_option("--storage", order.storage, "cephfs, or none")
       ->check(CLI::IsMember({"cephfs", "none"}))
       ->capture_default_str();

@@ -55,7 +55,7 @@ Json read_results(const std::string& path) {
 sim::BoxJob job_of(const Json& results, const Json& entry, const std::string& model) {
   const Json &facts = results.at("box"), &storage = facts.at("storage");
   sim::BoxJob job;
-  job.shape = {facts.at("topology"), box::parse_rate(facts.at("rate").get<std::string>()).value()};
+  job.shape = {facts.at("topology"), box::parse_rates(facts.at("rate").get<std::string>()).value()};
   job.stripe = facts.at("stripe");
   job.machine = read_machine(facts.at("machine").get<std::string>(), "the box's description").value();
   job.storage = {.kind = storage.at("kind"),

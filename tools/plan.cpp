@@ -139,6 +139,7 @@ void use_workload(Case& made, const PlanOptions& options) {
   if (!layout.domains.empty()) layout.placement.details.clear();  // told for the model's own election below
   made.direct_s = layout.placement.predicted_s;
   made.direction = request.direction;
+  made.problem.reads = request.direction == Direction::read;
   if (layout.placement.remote && !unfit_for_three_phases(*servers, nodes, static_cast<double>(layout.bytes)))
     made.servers = servers;
   made.problem.traffic = traffic_of(layout, footprints, map);

@@ -79,12 +79,25 @@ int Machine::bridge_of(int node) const {
   return nearest;
 }
 
-void Machine::route_to_storage(int node, std::vector<int>& links) const {
-  const int bridge = bridge_of(node), first = topology->links();
-  topology->route(node, bridge, links);
+namespace {
+
+void add_way_out(const Machine& machine, int bridge, std::vector<int>& links) {
+  const int first = machine.topology->links();
   links.push_back(first + bridge);
-  links.push_back(first + nodes() + bridge / group_size());
-  links.push_back(first + nodes() + groups());
+  links.push_back(first + machine.nodes() + bridge / machine.group_size());
+  links.push_back(first + machine.nodes() + machine.groups());
+}
+
+}  // namespace
+
+void Machine::route_to_storage(int node, std::vector<int>& links) const {
+  topology->route(node, bridge_of(node), links);
+  add_way_out(*this, bridge_of(node), links);
+}
+
+void Machine::route_from_storage(int node, std::vector<int>& links) const {
+  add_way_out(*this, bridge_of(node), links);
+  topology->route(bridge_of(node), node, links);
 }
 
 int Machine::hops_to_storage(int node) const {

@@ -115,6 +115,8 @@ struct Machine {
   [[nodiscard]] std::string_view link_class(int link) const;
   /// Appends the links from a node to the storage; reading takes the same ones backwards.
   void route_to_storage(int node, std::vector<int>& links) const;
+  /// What comes from there may take other links than what goes there.
+  void route_from_storage(int node, std::vector<int>& links) const;
   [[nodiscard]] int hops_to_storage(int node) const;
   /// The node where a node's data leaves the network.
   [[nodiscard]] int bridge_of(int node) const;

@@ -162,10 +162,10 @@ class Search {
       path_.clear();
     };
     for (const Share& share : problem_.traffic[domain].producers) {
-      route_gather(machine_, share.node, place, path_);
+      route_gather(machine_, share.node, place, path_, problem_.reads);
       add(share.bytes);
     }
-    route_store(machine_, place, path_);
+    route_store(machine_, place, path_, problem_.reads);
     add(problem_.traffic[domain].bytes);
   }
 

@@ -75,7 +75,7 @@ std::string explain_direct(const Machine& machine, const Demand& demand, double 
   std::vector<int> path;
   for (int node = 0; node < nodes; ++node) {
     path.clear();
-    machine.route_to_storage(node, path);
+    demand.direction == Direction::read ? machine.route_from_storage(node, path) : machine.route_to_storage(node, path);
     for (const int link : path)
       sums[std::string{machine.link_class(link)}] += static_cast<double>(demand.bytes) / nodes;
   }

@@ -65,16 +65,16 @@ double way_latency(const Machine& machine, const std::vector<int>& path) {
   return sum;
 }
 
-void route_gather(const Machine& machine, int producer, Place place, std::vector<int>& path) {
-  machine.topology->route(producer, place.node, path);
+void route_gather(const Machine& machine, int producer, Place place, std::vector<int>& path, bool reads) {
+  machine.topology->route(reads ? place.node : producer, reads ? producer : place.node, path);
   if (!machine.banks.empty())
     path.push_back(machine.links() + place.node * static_cast<int>(machine.banks.size()) + place.bank);
 }
 
-void route_store(const Machine& machine, Place place, std::vector<int>& path) {
+void route_store(const Machine& machine, Place place, std::vector<int>& path, bool reads) {
   if (!machine.banks.empty())
     path.push_back(machine.links() + place.node * static_cast<int>(machine.banks.size()) + place.bank);
-  machine.route_to_storage(place.node, path);
+  reads ? machine.route_from_storage(place.node, path) : machine.route_to_storage(place.node, path);
 }
 
 FlowSet FlowSet::of(const PlacementProblem& problem, const Places& places) {
@@ -83,11 +83,11 @@ FlowSet FlowSet::of(const PlacementProblem& problem, const Places& places) {
   for (std::size_t d = 0; d < places.size(); ++d) {
     for (const Share& share : problem.traffic[d].producers) {
       std::vector<int> path;
-      route_gather(machine, share.node, places[d], path);
+      route_gather(machine, share.node, places[d], path, problem.reads);
       set.gather.push_back(make_flow(machine, std::move(path), share.bytes));
     }
     std::vector<int> path;
-    route_store(machine, places[d], path);
+    route_store(machine, places[d], path, problem.reads);
     set.store.push_back(make_flow(machine, std::move(path), problem.traffic[d].bytes));
   }
   return set;

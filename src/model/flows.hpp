@@ -15,7 +15,7 @@ struct Flow {
 
 /// Everything that a placement makes move. Gathering and storing overlap when there is more than one buffer.
 ///
-/// Resources are the machine's links and, behind them, every node's banks. Reading takes the same ways backwards.
+/// Resources are the machine's links and, behind them, every node's banks. Reading takes the ways from the storage to the ranks.
 struct FlowSet {
   std::vector<Flow> gather;
   std::vector<Flow> store;
@@ -29,8 +29,9 @@ struct FlowSet {
 /// How long an empty message takes along these resources.
 [[nodiscard]] double way_latency(const Machine& machine, const std::vector<int>& resources);
 /// Appends what data of a producer passes on its way to a place, and what a place's data passes on its way to storage.
-void route_gather(const Machine& machine, int producer, Place place, std::vector<int>& resources);
-void route_store(const Machine& machine, Place place, std::vector<int>& resources);
+/// When it reads, data passes the ways back.
+void route_gather(const Machine& machine, int producer, Place place, std::vector<int>& resources, bool reads = false);
+void route_store(const Machine& machine, Place place, std::vector<int>& resources, bool reads = false);
 
 /// How long a placement takes, and why.
 struct Prediction {

@@ -44,6 +44,7 @@ class Trial {
   Trial(const Machine& machine, const Demand& demand, const PlanLimits& limits)
       : machine_{machine}, demand_{demand}, limits_{limits}, loads_{machine} {
     problem_.machine = &machine;
+    problem_.reads = demand.direction == Direction::read;
     problem_.job_nodes = demand.nodes->nodes();
     problem_.most_per_node = most_per_node;
     problem_.buffers = static_cast<int>(limits.buffers);
@@ -143,7 +144,7 @@ double direct_s(const Machine& machine, const Demand& demand) {
   double busiest = 0;
   for (int node = 0; node < nodes; ++node) {
     path.clear();
-    machine.route_to_storage(node, path);
+    demand.direction == Direction::read ? machine.route_from_storage(node, path) : machine.route_to_storage(node, path);
     for (const int link : path) {
       double& here = load[static_cast<std::size_t>(link)];
       here += each;

@@ -23,6 +23,7 @@ using Places = std::vector<Place>;
 /// Under which conditions aggregation buffers are placed.
 struct PlacementConditions {
   const Machine* machine = nullptr;
+  bool reads = false;  ///< data comes from the storage
   int buffers = 2;
   double buffer_bytes = 16e6;
   Persistency persistency = Persistency::none;  ///< at least

@@ -85,6 +85,7 @@ PlacementProblem problem_of(const Layout& layout, std::span<const Footprint> foo
                             const Machine& machine, const ElectionRules& rules) {
   PlacementProblem problem;
   set_conditions(problem, layout, machine, rules);
+  problem.reads = layout.direction == Direction::read;
   problem.traffic = traffic_of(layout, footprints, nodes);
   problem.job_nodes = nodes.nodes();
   // A domain of alignment alone may have nothing in it that footprints show: somebody aggregates it all the same.

@@ -8,7 +8,9 @@
 namespace weir::box {
 namespace {
 
-Cluster make(const std::string& topology) { return Cluster::make({topology, *parse_rate("200mbit")}); }
+Cluster make(const std::string& topology, const char* rate = "200mbit") {
+  return Cluster::make({topology, *parse_rates(rate)});
+}
 
 class AnyCluster : public ::testing::TestWithParam<const char*> {};
 
@@ -74,6 +76,17 @@ TEST(Rate, is_read_with_its_unit) {
   EXPECT_DOUBLE_EQ(parse_rate("64kbit")->bytes_per_s, 8e3);
   for (const char* wrong : {"", "200", "mbit", "200 mbit", "-5mbit", "1bit", "200mbits", "1e9gbit", "infmbit"})
     EXPECT_FALSE(parse_rate(wrong)) << wrong;
+}
+
+TEST(Rate, of_storage_hosts_may_be_another) {
+  const Cluster cluster = make("torus:1", "50mbit:200mbit");
+  EXPECT_EQ(cluster.rate(cluster.find("c0"), cluster.find("c1")).text, "50mbit");
+  EXPECT_EQ(cluster.rate(cluster.find("c7"), cluster.find("s0")).text, "200mbit");
+  EXPECT_EQ(cluster.rate(cluster.find("s0"), cluster.find("c7")).text, "200mbit");
+  EXPECT_DOUBLE_EQ(cluster.machine().io.gateway_bandwidth.value, 25e6);
+  EXPECT_DOUBLE_EQ(cluster.machine().io.bridge_bandwidth.value, 25e6);
+  for (const char* wrong : {":", "50mbit:", ":50mbit", "50mbit:200", "50mbit:200mbit:1gbit"})
+    EXPECT_FALSE(parse_rates(wrong)) << wrong;
 }
 
 }  // namespace

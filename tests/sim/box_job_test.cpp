@@ -11,7 +11,7 @@ constexpr double file_bytes = 16 * 25000 * 38.0;
 
 BoxJob hacc(const char* topology, PlanLimits::Prefer mode, Direction direction) {
   BoxJob job;
-  job.shape = {topology, *box::parse_rate("100mbit")};
+  job.shape = {topology, *box::parse_rates("100mbit")};
   job.stripe = 64 << 10;
   job.machine = box::Cluster::make(job.shape).machine();
   job.storage = {.kind = "posix", .file_system = "fuse", .stripe = 64 << 10, .local = false};
@@ -24,7 +24,7 @@ BoxJob hacc(const char* topology, PlanLimits::Prefer mode, Direction direction) 
 }
 
 double wire_s(const BoxJob& job, int storage_hosts) {
-  return file_bytes / (storage_hosts * job.shape.rate.bytes_per_s * box::payload_part);
+  return file_bytes / (storage_hosts * job.shape.rates.of_storage.bytes_per_s * box::payload_part);
 }
 
 TEST(BoxJob, takes_at_least_the_time_of_the_storage_links_and_not_much_more) {

@@ -79,6 +79,7 @@ PlacementProblem random_problem(Random& random, const Machine& machine, int most
   problem.traffic = pick(random, 0, 1) ? traffic_in_order(bytes, domains) : traffic_spread(bytes, domains);
   problem.buffers = pick(random, 1, 3);
   problem.buffer_bytes = 1e6 * pick(random, 1, 64);
+  problem.reads = problem.buffers == 2;
   return problem;
 }
 
@@ -93,6 +94,27 @@ double reference_total_s(const PlacementProblem& problem, const Places& places) 
   for (const DomainTraffic& domain : problem.traffic) most = std::max(most, domain.bytes);
   const double rounds = std::max(1.0, std::ceil(most / problem.buffer_bytes));
   return std::max({reference_finish_s(*problem.machine, both), gather, store}) + std::min(gather, store) / rounds;
+}
+
+TEST(Flows, of_reading_take_the_ways_from_the_storage_to_the_ranks) {
+  Machine machine;
+  machine.topology = std::make_shared<TorusTopology>(std::vector{2, 2, 2}, true, link("link", 1));
+  machine.io.bridges = {7};
+  PlacementProblem problem;
+  problem.machine = &machine;
+  problem.reads = true;
+  problem.traffic = {{{{5, 1e6}}, 1e6}};
+  const FlowSet flows = FlowSet::of(problem, {{2, 0}});
+  std::vector<int> to_rank, from_storage, to_storage;
+  machine.topology->route(2, 5, to_rank);
+  machine.route_from_storage(2, from_storage);
+  machine.route_to_storage(2, to_storage);
+  EXPECT_EQ(flows.gather.at(0).resources, to_rank);
+  EXPECT_EQ(flows.store.at(0).resources, from_storage);
+  EXPECT_FALSE(std::ranges::is_permutation(from_storage, to_storage)) << "the links of one way are not those of the other";
+  std::vector<int> from_bridge;
+  machine.topology->route(7, 2, from_bridge);
+  EXPECT_TRUE(std::ranges::equal(from_bridge, std::span{from_storage}.last(from_bridge.size())));
 }
 
 TEST(FairSharing, is_what_its_definition_gives) {

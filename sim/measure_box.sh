@@ -19,6 +19,6 @@ for rate in 50mbit 200mbit; do
   done
   measure s3d-$rate s3d --box torus --rate $rate --against romio
   measure array1d-$rate array1d --bytes 1000000 --box torus --rate $rate --against romio
-  measure placement-$rate hacc --particles 10000 --box torus:1 --rate $rate --against greedy \
-    --set plan.mode=aggregate --set plan.aggregators=2
 done
+measure placement hacc --particles 10000 --box torus:1 --rate 50mbit:200mbit --against greedy \
+  --set plan.mode=aggregate --set plan.aggregators=3 --set plan.buffer_size=256KiB

@@ -296,19 +296,20 @@ void Step::Impl::work_until(const std::function<bool()>& done) {
   const auto keep = shared_from_this();
   auto& queue = context_.under_way;
   Team& team = pass_.team;
-  Patience patience{team.spin_s()};
+  Patience patience{team.spin_s()}, unwoken{team.spin_s()};
   double since = 0;  // when it began to sleep
   while (!done() && !team.broken()) {
     const std::uint32_t heard = team.own_doorbell().listen();
     bool poll = false;
     if (progress_all(poll)) {
       patience.renew();
+      unwoken.renew();
       since = 0;
       continue;
     }
     const double start = now();
     if (poll) {
-      patience.pause();
+      unwoken.pause();
     } else if (queue.front().get() == this && arrived()) {
       team.wait_for_result();
       pass_.report.meeting_s += now() - start;
@@ -318,7 +319,7 @@ void Step::Impl::work_until(const std::function<bool()>& done) {
     } else if (storing()) {
       file_->get()->wait();
     } else if (queue.front()->arrived()) {
-      patience.pause();
+      unwoken.pause();
     } else if (!patience.poll()) {
       if (since == 0) since = clock_s();
       if (!team.deserted()) team.own_doorbell().sleep(heard);

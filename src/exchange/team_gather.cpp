@@ -111,7 +111,7 @@ namespace {
 /// What the first ranks of two nodes send one another at once, in a place of `room` bytes: most have no more to say.
 struct Opening {
   std::uint64_t size = 0;
-  std::int32_t code = 0;      // of the sender, who sends nothing when it is not 0
+  std::int32_t code = 0;       // of the sender, who sends nothing when it is not 0
   std::int32_t continued = 0;  // whether the sender has more for anybody
 };
 

@@ -261,7 +261,8 @@ bool ThreePhase::move_own(const std::vector<std::byte*>& memory) noexcept {
     ++next_;
     moved = true;
   }
-  (void)settle_own(memory);
+  const bool was_under_way = parcels_ > 0 || pieces_under_way_;
+  if (settle_own(memory) && was_under_way) moved = true;  // there may be more to do, of which nobody would tell
   if (!flushed_ && own_done() && !lost() && dump_ && dump_->own) {
     flushed_ = true;
     lose(writes() ? servers().flush() : failure());  // what was read was still lent

@@ -120,9 +120,8 @@ Status Company::agree(const Status& mine) {
 
 Status Company::when_all_are_here(const std::function<Status()>& act) {
   Context::Impl& all = *context->impl();
-  all.drain();
-  return agreed(all.team->agree_then(all.enter(Call::sync, 0), [&](Outcome& outcome) {
-    if (!outcome.failed()) outcome.fail(act(), 0);
+  return agreed(all.team->agree_then_last(all.begin(Call::sync, 0), [&](Outcome& outcome) {
+    if (!outcome.failed()) outcome.fail(act(), all.team->rank());
   }));
 }
 

@@ -58,7 +58,7 @@ struct Company {
   Status agree(const Status& mine);
   /// With a context.
   [[nodiscard]] bool is_on_one_node() const noexcept;
-  /// Rank 0 does something when all others have arrived, and before any of them leaves. Collective, with a context.
+  /// One rank does something when all others have arrived, and before any of them leaves. Collective, with a context.
   Status when_all_are_here(const std::function<Status()>& act);
   int rank() const noexcept;
 };

@@ -12,6 +12,7 @@
 #include "core/errors.hpp"
 #include "engine/planning.hpp"
 #include "errors.hpp"
+#include "handed.hpp"
 #include "storage/storage_problem.hpp"
 
 namespace weir::interpose {
@@ -137,16 +138,20 @@ bool Transfer::go_alone() {
     return false;
   }
   Context::Impl& weir = *(*context)->impl();
-  Outcome outcome;
-  Status status = mine_;
-  if (const auto place = one_piece(); mine_.ok() && (moved_ == 0 || place)) {
-    if (moved_ > 0) status = move_piece(*place);
-    done_ = true;
-  } else {
-    outcome.flags |= flag_scattered;
-  }
-  outcome.fail(status, weir.team->rank());
-  const Outcome& all = weir.agree(outcome, Call::step, 0);
+  Team& team = *weir.team;
+  const auto place = one_piece();
+  done_ = mine_.ok() && (moved_ == 0 || place);
+  Team::Handed piece;
+  if (done_ && moved_ > 0) piece = {*place, {memory_.data(), moved_}};
+  const bool handed = way_ == Way::write && team.size() > 1 && team.hand_over(piece);
+  const Status status = done_ && moved_ > 0 && !handed ? move_piece(*place) : mine_;
+  Outcome outcome = weir.begin(Call::step, 0);
+  if (!done_) outcome.flags |= flag_scattered;
+  outcome.fail(status, team.rank());
+  const Outcome& all = team.agree_then_last(outcome, [&](Outcome& sum) {
+    if (way_ == Way::write && !sum.failed())
+      sum.fail(attempt("access a file", [&] { return store_handed(team, file_.descriptor, file_.path); }), team.rank());
+  });
   outcome_ = agreed(all);
   if (!outcome_.ok()) return true;
   file_.goes_alone = (all.flags & flag_scattered) == 0;

@@ -146,7 +146,7 @@ Status Context::Impl::prepare(const Status& met, Buffers buffers) {
     file_settings = std::move(*made);
     if (Status status = describe(outcome); !status.ok()) return status;
     if (Status status = connect_remote(); !status.ok()) return status;
-    for (int segment = Team::first_free_segment; segment < Team::segments; ++segment)
+    for (int segment = Team::first_free_segment; segment < Team::handed_segment; ++segment)
       arenas.push_back(std::make_unique<Arena>(*team, segment));
     return team->leader() ? arenas.front()->reserve(bytes) : Status{};
   }), team->rank());
@@ -167,9 +167,13 @@ Status Context::Impl::agree(Call call, std::uint64_t object, const Status& mine)
   return agreed(agree(outcome, call, object));
 }
 
-const Outcome& Context::Impl::agree(Outcome outcome, Call call, std::uint64_t object) {
+Outcome Context::Impl::begin(Call call, std::uint64_t object) noexcept {
   drain();
-  const Outcome begun = enter(call, object);
+  return enter(call, object);
+}
+
+const Outcome& Context::Impl::agree(Outcome outcome, Call call, std::uint64_t object) {
+  const Outcome begun = begin(call, object);
   outcome.call = begun.call;
   outcome.flags |= begun.flags;
   return team->agree(outcome);

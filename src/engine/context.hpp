@@ -75,6 +75,8 @@ struct Context::Impl {
   /// Begins a collective call: what this rank brings to its first agreement.
   Outcome enter(Call call, std::uint64_t object, std::uint64_t plan_serial = 0) noexcept;
 
+  /// The same after completing started steps.
+  Outcome begin(Call call, std::uint64_t object) noexcept;
   /// Completes started steps, then meets all other ranks: the same status everywhere.
   Status agree(Call call, std::uint64_t object, const Status& mine);
   [[nodiscard]] Status take_handicap() noexcept { return std::exchange(handicap, {}); }

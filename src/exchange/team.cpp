@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <new>
@@ -199,17 +200,28 @@ bool Team::deserted() noexcept {
   return call != 0;
 }
 
-void Team::arrive(const Outcome& mine) noexcept {
-  if (broken_) return;
+bool Team::bring(const Outcome& mine) noexcept {
+  if (broken_) return false;
   control(local_rank_).outcome = mine;
   Control& first = control(0);
   const std::uint32_t arrived = first.arrived.fetch_add(1) + 1;
   if (arrived + 1 == static_cast<std::uint32_t>(local_size()) && first.awaits_others.load()) first.doorbell.ring();
-  if (arrived != static_cast<std::uint32_t>(local_size())) return;
+  if (arrived != static_cast<std::uint32_t>(local_size())) return false;
   first.arrived.store(0);
+  return true;
+}
+
+Outcome Team::sum_of_node() noexcept {
   Outcome sum = control(0).outcome;
   for (int i = 1; i < local_size(); ++i) sum.combine(control(i).outcome);
+  return sum;
+}
+
+void Team::arrive(const Outcome& mine) noexcept {
+  if (!bring(mine)) return;
+  const Outcome sum = sum_of_node();
   if (nodes_.nodes() == 1) return announce(sum);
+  Control& first = control(0);
   first.result = sum;
   first.node_complete.store(1);
   first.doorbell.ring();
@@ -349,6 +361,23 @@ Status Team::provide(int slot, std::uint64_t size) {
   shown.offset = place.offset;
   shown.generation.fetch_add(1);
   return {};
+}
+
+bool Team::hand_over(const Handed& piece) {
+  Control& own = control(local_rank_);
+  own.handed_bytes = 0;
+  if (piece.data.empty()) return true;
+  if (piece.data.size() > most_handed || !provide(handed_segment, std::bit_ceil(piece.data.size())).ok()) return false;
+  if (provided_outside(handed_segment)) return false;
+  std::memcpy(node_room_.data() + own.shown[handed_segment].offset, piece.data.data(), piece.data.size());
+  own.handed_at = piece.at;
+  own.handed_bytes = piece.data.size();
+  return true;
+}
+
+Team::Handed Team::handed_by(int local_rank) noexcept {
+  const Control& other = control(local_rank);
+  return {other.handed_at, {node_room_.data() + other.shown[handed_segment].offset, other.handed_bytes}};
 }
 
 BankAccount& Team::account(int bank) noexcept { return control(0).accounts[static_cast<std::size_t>(bank)]; }

@@ -104,6 +104,19 @@ class Team {
     return agree(all);
   }
 
+  /// The same, but on one node whoever arrives last does it: nobody has to be waited for.
+  template <class Action>
+  const Outcome& agree_then_last(const Outcome& mine, Action&& act) {
+    if (nodes_.nodes() > 1) return agree_then(mine, act);
+    if (bring(mine)) {
+      Outcome all = sum_of_node();
+      act(all);
+      announce(all);
+    }
+    wait_for_result();
+    return result_;
+  }
+
   /// The same, and every rank does something when all have arrived; what it adds to the outcome is agreed on too.
   template <class Action>
   const Outcome& agree_then_each(const Outcome& mine, Action&& act) {
@@ -142,8 +155,9 @@ class Team {
                                                              Outcome& outcome);
 
   // --- memory that ranks of a node show one another ---
-  static constexpr int segments = 24;
+  static constexpr int segments = 25;
   static constexpr int first_free_segment = 3;
+  static constexpr int handed_segment = segments - 1;  ///< what others may store for this rank
   /// Makes this rank's segment `slot` at least `size` bytes (its contents are lost when it grows).
   Status provide(int slot, std::uint64_t size);
   /// The same with memory of a bank.
@@ -154,6 +168,17 @@ class Team {
   void trim() noexcept;
   /// Memory of segment `slot` of a rank of this node; call after the agreement that followed its `provide`.
   Result<std::byte*> view(int local_rank, int slot);
+
+  /// A small piece of a file that another rank of the node may store.
+  struct Handed {
+    std::uint64_t at = 0;
+    std::span<const std::byte> data;
+  };
+  static constexpr std::uint64_t most_handed = std::uint64_t{128} << 10;
+  /// Leaves a copy for whoever arrives last at the next agreement, in place of the last one; false when there is no room.
+  bool hand_over(const Handed& piece);
+  /// What ranks of this node have left.
+  [[nodiscard]] Handed handed_by(int local_rank) noexcept;
 
   /// What the ranks of this node have in use of their k-th bank; lives as long as the team.
   static constexpr int shared_accounts = 16;
@@ -194,6 +219,10 @@ class Team {
   Status posts(int slot, Posts& found);
   int next_slot() noexcept { return static_cast<int>(posts_++ % first_free_segment); }
   [[nodiscard]] bool speaks_for_node() const noexcept { return leader() && nodes_.nodes() > 1; }
+  /// Whether all ranks of the node have now arrived.
+  bool bring(const Outcome& mine) noexcept;
+  /// What they brought, for the last of them.
+  Outcome sum_of_node() noexcept;
   void announce(const Outcome& sum) noexcept;
   /// For the first rank of the only node: waits for all others; what they and it bring.
   Outcome others_arrived(const Outcome& mine) noexcept;

@@ -96,6 +96,33 @@ TEST_F(FaultsThroughMpi, a_disk_that_fills_has_the_same_class_on_every_rank) {
   EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
 }
 
+TEST_F(FaultsThroughMpi, a_disk_that_fills_in_small_pieces_has_the_same_class_on_every_rank) {
+  if (!mount_small("size=2m")) GTEST_SKIP() << why_skipped;
+  Watchdog::watch("full disk, small pieces");
+  MPI_File opened = open("mount/data");
+  constexpr int bytes = 50'000;
+  const std::vector<char> mine(bytes, static_cast<char>('a' + rank()));
+  MPI_Status status;
+  int code = MPI_SUCCESS, count = 0, written = 0;
+  for (; code == MPI_SUCCESS && written < 100; ++written) {
+    code = MPI_File_write_at_all(opened, static_cast<MPI_Offset>(bytes) * (written * ranks() + rank()), mine.data(), bytes,
+                                 MPI_BYTE, &status);
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    EXPECT_EQ(count, code == MPI_SUCCESS ? bytes : 0);
+  }
+  EXPECT_EQ(common_class(code), MPI_ERR_NO_SPACE);
+  EXPECT_EQ(handled, 1);
+  EXPECT_GE((written + 1) * ranks() * bytes, static_cast<int>(2 * mib) - ranks() * bytes);
+  std::vector<char> back(bytes);  // what was said to be written is there
+  for (int i = 0; i + 1 < written; ++i) {
+    EXPECT_EQ(MPI_File_read_at_all(opened, static_cast<MPI_Offset>(bytes) * (i * ranks() + rank()), back.data(), bytes,
+                                   MPI_BYTE, MPI_STATUS_IGNORE),
+              MPI_SUCCESS);
+    EXPECT_EQ(back, mine);
+  }
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+}
+
 TEST_F(FaultsThroughMpi, an_error_of_any_rank_in_any_round_is_told_by_all) {
   const Expected expected[] = {{"EIO", MPI_ERR_IO},
                                {"ENOSPC", MPI_ERR_NO_SPACE},

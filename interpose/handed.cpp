@@ -25,13 +25,22 @@ Status store(int descriptor, const std::string& path, Io& io) {
 }  // namespace
 
 Status store_handed(Team& team, int descriptor, const std::string& path) {
-  std::vector<Team::Handed> pieces;
-  for (int i = 0; i < team.local_size(); ++i)
-    if (const Team::Handed piece = team.handed_by(i); !piece.data.empty()) pieces.push_back(piece);
-  std::ranges::sort(pieces, {}, &Team::Handed::at);
+  struct Piece {
+    std::uint64_t at;
+    iovec memory;
+  };
+  std::vector<Piece> pieces;
+  for (int i = 0; i < team.local_size(); ++i) {
+    const Team::Handed handed = team.handed_by(i);
+    auto* data = const_cast<std::byte*>(handed.data.data());
+    for (const auto& [at, bytes] : handed.pieces) {
+      pieces.push_back({at, {data, bytes}});
+      data += bytes;
+    }
+  }
+  std::ranges::stable_sort(pieces, {}, &Piece::at);
   std::vector<iovec> parts(pieces.size());
-  for (std::size_t i = 0; i < pieces.size(); ++i)
-    parts[i] = {const_cast<std::byte*>(pieces[i].data.data()), pieces[i].data.size()};
+  std::ranges::transform(pieces, parts.begin(), &Piece::memory);
   for (std::size_t first = 0, next = 0; first < pieces.size(); first = next) {
     Io io;
     io.offset = pieces[first].at;

@@ -18,6 +18,7 @@
 #include "background.hpp"
 #include "errors.hpp"
 #include "handles.hpp"
+#include "machine/posix_traits.hpp"
 #include "policy.hpp"
 #include "program.hpp"
 #include "real.hpp"
@@ -264,6 +265,7 @@ int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_F
   file->defers_views = true;
   file->mpi_in_threads = (flags & flag_no_threads) == 0;
   file->may_go_alone = file->goes_alone = (flags & flag_not_alone) == 0 && file->form == Form::file;
+  file->local = posix_traits(file->path).local;
   file->view.wait();
   return kept(std::move(file));
 }

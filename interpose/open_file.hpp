@@ -47,7 +47,8 @@ struct OpenFile {
   MPI_Offset position = 0;      ///< the individual file pointer, in elements of the view, unless all is refused
   bool may_go_alone = false;    ///< settings allow that each rank moves its own data
   bool mpi_in_threads = false;  ///< all ranks may call MPI in any thread
-  bool goes_alone = false;      ///< each rank whose part is one piece moves it at once: the same on all ranks
+  bool goes_alone = false;      ///< each rank whose part is few pieces moves them at once: the same on all ranks
+  bool local = false;           ///< on a file system of this node
   std::optional<File> reader, writer;
   std::unique_ptr<Transfer> split;      ///< begun, not ended
   std::shared_future<void> background;  ///< the last non-blocking access

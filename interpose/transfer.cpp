@@ -14,6 +14,7 @@
 #include "errors.hpp"
 #include "handed.hpp"
 #include "storage/storage_problem.hpp"
+#include "storage/transfer.hpp"
 
 namespace weir::interpose {
 
@@ -78,7 +79,7 @@ Result<Step> Transfer::next_step(File& file) {
   const std::array<std::uint64_t, 5> all{part.pattern.hash, file_.circumstances, static_cast<std::uint64_t>(way_),
                                          static_cast<std::uint64_t>(file_.form), serial};
   part.pattern.hash = XXH3_64bits(all.data(), sizeof all);
-  bool scattered = bytes > 0 && !one_piece();
+  bool scattered = bytes > 0 && few_pieces().empty();
   const bool can_send = !beside_ || file_.mpi_in_threads;
   const MPI_Comm communicator = can_send ? file_.company->communicator : MPI_COMM_NULL;
   auto step = file_.company->patterns.step(file, communicator, part, scattered);
@@ -111,21 +112,28 @@ Status Transfer::make_step(File& file) {
   return give();
 }
 
-Status Transfer::move_piece(std::uint64_t at) {
-  for (std::uint64_t done = 0; done < moved_;) {
-    std::byte* const data = memory_.data() + done;
-    const auto place = static_cast<off_t>(at + done);
-    const ssize_t now = way_ == Way::write ? ::pwrite(file_.descriptor, data, moved_ - done, place)
-                                           : ::pread(file_.descriptor, data, moved_ - done, place);
-    if (now < 0 && errno == EINTR) continue;
-    if (now < 0) return storage_problem(errno, way_ == Way::write ? "write" : "read", file_.path);
-    if (now == 0 && way_ == Way::read) {
-      moved_ = done;  // the end of the file
-    } else if (now == 0) {
-      return storage_problem(ENOSPC, "write", file_.path);
-    }
-    done += static_cast<std::uint64_t>(now);
+std::vector<Extent> Transfer::few_pieces() const {
+  constexpr std::uint64_t most = 32;
+  std::vector<Extent> pieces = file_.view.pieces().few_pieces(before_, moved_, most);
+  const bool simple = way_ == Way::write ? moved_ <= Team::most_handed : file_.local;
+  if (pieces.size() > 1 && !simple) pieces.clear();
+  return pieces;
+}
+
+Status Transfer::move_pieces(std::span<const Extent> pieces) {
+  std::uint64_t moved = 0;
+  for (const Extent& piece : pieces) {
+    Io io{way_ == Way::write ? Io::Kind::write : Io::Kind::read, memory_.data() + moved, piece.offset, piece.length};
+    transfer(io, nullptr, [&](std::byte* data, std::uint64_t at, std::uint64_t length) -> std::int64_t {
+      const ssize_t now = way_ == Way::write ? ::pwrite(file_.descriptor, data, length, static_cast<off_t>(at))
+                                             : ::pread(file_.descriptor, data, length, static_cast<off_t>(at));
+      return now < 0 ? -errno : now;
+    });
+    if (io.error) return storage_problem(io.error, way_ == Way::write ? "write" : "read", file_.path);
+    moved += io.done;
+    if (io.done < piece.length) break;  // the end of the file
   }
+  moved_ = moved;
   return {};
 }
 
@@ -139,12 +147,10 @@ bool Transfer::go_alone() {
   }
   Context::Impl& weir = *(*context)->impl();
   Team& team = *weir.team;
-  const auto place = one_piece();
-  done_ = mine_.ok() && (moved_ == 0 || place);
-  Team::Handed piece;
-  if (done_ && moved_ > 0) piece = {*place, {memory_.data(), moved_}};
-  const bool handed = way_ == Way::write && team.size() > 1 && team.hand_over(piece);
-  const Status status = done_ && moved_ > 0 && !handed ? move_piece(*place) : mine_;
+  const std::vector<Extent> pieces = mine_.ok() ? few_pieces() : std::vector<Extent>{};
+  done_ = mine_.ok() && (moved_ == 0 || !pieces.empty());
+  const bool handed = way_ == Way::write && team.size() > 1 && team.hand_over({pieces, {memory_.data(), moved_}});
+  const Status status = handed || pieces.empty() ? mine_ : move_pieces(pieces);
   Outcome outcome = weir.begin(Call::step, 0);
   if (!done_) outcome.flags |= flag_scattered;
   outcome.fail(status, team.rank());
@@ -193,10 +199,9 @@ Status Transfer::read_to_end() {
 
 std::optional<int> Transfer::move_alone(MPI_Status* status) {
   const double start = now();
-  const auto place = one_piece();
-  if (!mine_.ok() || (moved_ > 0 && !place)) return std::nullopt;
-  if (moved_ > 0)
-    if (const Status moved = move_piece(*place); !moved.ok()) return file_.fail(moved);
+  const std::vector<Extent> pieces = mine_.ok() ? few_pieces() : std::vector<Extent>{};
+  if (!mine_.ok() || (moved_ > 0 && pieces.empty())) return std::nullopt;
+  if (const Status moved = move_pieces(pieces); !moved.ok()) return file_.fail(moved);
   if (way_ == Way::read) memory_.unpack(moved_);
   set_bytes(status, moved_);
   file_.tally.moved(call_, moved_, now() - start + pack_s_, pack_s_);

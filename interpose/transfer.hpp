@@ -55,14 +55,12 @@ class Transfer {
   Status prepare(const Access& access);
   /// The waiting part of `finish`. Collective.
   void complete();
-  /// Where this rank's part lies, when it is one piece.
-  [[nodiscard]] std::optional<std::uint64_t> one_piece() const noexcept {
-    return file_.view.pieces().one_piece(before_, moved_);
-  }
-  /// Moves this rank's part, when it is one piece, and meets the others. True when they have done so too, or any has
-  /// failed: then all is over. Collective.
+  /// Where this rank's part lies, when it is one piece, or few that it need not be planned for; else nothing.
+  [[nodiscard]] std::vector<Extent> few_pieces() const;
+  /// Moves this rank's part, when it is few pieces, or leaves it to whoever comes last, and meets the others. True when
+  /// they have done so too, or any has failed: then all is over. Collective.
   bool go_alone();
-  Status move_piece(std::uint64_t at);
+  Status move_pieces(std::span<const Extent> pieces);
   /// Reads again what lies before the end of the file. Collective.
   Status read_to_end();
   Result<Step> next_step(File& file);

@@ -78,15 +78,6 @@ View::Pattern View::pattern(std::uint64_t before, std::uint64_t bytes) const noe
           displacement_ + before / tile_.size() * static_cast<std::uint64_t>(tile_.extent())};
 }
 
-std::optional<std::uint64_t> View::one_piece(std::uint64_t before, std::uint64_t bytes) const noexcept {
-  if (!tile_.whole()) return std::nullopt;
-  const std::uint64_t inside = tile_.dense() ? before : before % tile_.size();
-  if (!tile_.dense() && inside + bytes > tile_.size()) return std::nullopt;
-  const std::uint64_t tiles = tile_.dense() ? 0 : before / tile_.size();
-  return displacement_ + tiles * static_cast<std::uint64_t>(tile_.extent()) +
-         static_cast<std::uint64_t>(tile_.single()->at) + inside;
-}
-
 std::vector<Run> View::runs(std::uint64_t before, std::uint64_t bytes) const {
   if (bytes == 0 || empty()) return {};
   Runs result;
@@ -109,6 +100,21 @@ std::vector<Run> View::runs(std::uint64_t before, std::uint64_t bytes) const {
     bytes -= here;
   }
   return std::move(result.runs);
+}
+
+std::vector<Extent> View::few_pieces(std::uint64_t before, std::uint64_t bytes, std::uint64_t most) const {
+  if (bytes == 0 || empty()) return {};
+  const std::uint64_t tiles = tile_.dense() ? 1 : (before % tile_.size() + bytes - 1) / tile_.size() + 1;
+  if (tiles > most || tile_.groups().size() > most) return {};
+  std::uint64_t blocks = 0;
+  for (const Group& group : tile_.groups()) blocks += (group.end - group.first) * group.count;
+  if (blocks * tiles > 2 * most) return {};
+  std::vector<Extent> pieces;
+  for (const Run& run : runs(before, bytes)) {
+    if (run.count > most - pieces.size()) return {};
+    for (std::uint64_t i = 0; i < run.count; ++i) pieces.push_back({run.offset + i * run.stride, run.length});
+  }
+  return pieces;
 }
 
 std::uint64_t View::bytes_before(std::uint64_t before, std::uint64_t bytes, std::uint64_t end) const {

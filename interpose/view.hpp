@@ -8,6 +8,7 @@
 #include <weir/declaration.hpp>
 
 #include "cells.hpp"
+#include "core/pieces.hpp"
 #include "flat_type.hpp"
 
 namespace weir::interpose {
@@ -44,8 +45,8 @@ class View {
   [[nodiscard]] Pattern pattern(std::uint64_t before, std::uint64_t bytes) const noexcept;
   /// Where `bytes` visible bytes lie in the file, in their order, when so many lie before them.
   [[nodiscard]] std::vector<Run> runs(std::uint64_t before, std::uint64_t bytes) const;
-  /// Where they lie, when it is plain to see that they are one piece.
-  [[nodiscard]] std::optional<std::uint64_t> one_piece(std::uint64_t before, std::uint64_t bytes) const noexcept;
+  /// The pieces one by one, in the order of their bytes, when it is plain to see that they are at most so many; else none.
+  [[nodiscard]] std::vector<Extent> few_pieces(std::uint64_t before, std::uint64_t bytes, std::uint64_t most) const;
   /// Whether some of the pieces of a tile come again and again.
   [[nodiscard]] bool repeats_itself() const noexcept {
     return std::ranges::any_of(tile_.groups(), [](const Group& group) { return group.count > 1; });

@@ -74,8 +74,9 @@ void ignore_file_size_signal() {
     std::signal(SIGXFSZ, SIG_IGN);
 }
 
-/// Buffers that the first rank of each node has from the beginning: two of the size that is best on local storage.
-constexpr std::uint64_t ready_buffers = 2 << 20;
+/// Buffers that the first rank of each node has from the beginning: two of the size that is best on local storage, or,
+/// where there may never be much to move, two of the least that is worth a call.
+constexpr std::uint64_t ready_buffers = 2 << 20, few_buffers = 256 << 10;
 
 /// Plans that a context remembers.
 constexpr std::size_t most_plans = 256;
@@ -117,6 +118,7 @@ Result<std::shared_ptr<Context::Impl>> Context::Impl::make(MPI_Comm communicator
   options.ranks_per_node = static_cast<int>(impl->settings.number("machine.ranks_per_node"));
   options.spin_s = spin_of(impl->settings);
   options.room = 2 * impl->settings.number("plan.memory") + (std::uint64_t{16} << 20);
+  options.present = buffers == Buffers::mapped;
   if (Status status = impl->prepare(impl->team->meet(options), buffers); !status.ok()) return status;
   impl->id = impl->team->id();
   if (impl->remote) impl->name_regions();
@@ -137,7 +139,7 @@ Result<Context> Context::Impl::make_quickly(MPI_Comm communicator) {
 }
 
 Status Context::Impl::prepare(const Status& met, Buffers buffers) {
-  const std::uint64_t bytes = std::min(ready_buffers, settings.number("plan.memory"));
+  const std::uint64_t bytes = std::min(buffers == Buffers::mapped ? ready_buffers : few_buffers, settings.number("plan.memory"));
   Outcome outcome;
   outcome.fail(attempt("make a context", [&]() -> Status {
     if (!met.ok()) return met;

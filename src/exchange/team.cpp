@@ -75,6 +75,7 @@ Result<std::shared_ptr<Team>> Team::create(MPI_Comm communicator, const Options&
 Status Team::meet(const Options& options) {
   MPI_Comm_rank(given_, &rank_);
   spin_s_ = options.spin_s >= 0 ? options.spin_s : default_spin_s;
+  present_ = options.present;
   auto own = SharedSegment::create_empty();
   if (own) node_room_ = std::move(*own);
   Introduction mine{host_key(), 0, node_room_.address()};
@@ -96,7 +97,7 @@ const Outcome& Team::join(const Outcome& mine) {
   MPI_Op_create(combine_outcomes, 1, &combine_);
   MPI_Allreduce(&mine, &result_, 1, outcome_type_, combine_, given_);
   if (result_.failed()) return result_;
-  make_present(node_room_.data(), peers_.size() * shown_size);
+  if (present_) make_present(node_room_.data(), peers_.size() * shown_size);
   if (nodes_.nodes() == 1) return result_;
   connect();
   MPI_Comm_split(communicator_, leader() ? 0 : MPI_UNDEFINED, rank_, &leaders_);
@@ -363,21 +364,27 @@ Status Team::provide(int slot, std::uint64_t size) {
   return {};
 }
 
-bool Team::hand_over(const Handed& piece) {
+bool Team::hand_over(const Handed& mine) {
   Control& own = control(local_rank_);
-  own.handed_bytes = 0;
-  if (piece.data.empty()) return true;
-  if (piece.data.size() > most_handed || !provide(handed_segment, std::bit_ceil(piece.data.size())).ok()) return false;
-  if (provided_outside(handed_segment)) return false;
-  std::memcpy(node_room_.data() + own.shown[handed_segment].offset, piece.data.data(), piece.data.size());
-  own.handed_at = piece.at;
-  own.handed_bytes = piece.data.size();
+  own.handed_pieces = 0;
+  if (mine.pieces.empty()) return true;
+  if (mine.data.size() > most_handed) return false;
+  const std::size_t list = mine.pieces.size_bytes();
+  if (!provide(handed_segment, std::bit_ceil(list + mine.data.size())).ok() || provided_outside(handed_segment)) return false;
+  std::byte* const place = node_room_.data() + own.shown[handed_segment].offset;
+  std::memcpy(place, mine.pieces.data(), list);
+  std::memcpy(place + list, mine.data.data(), mine.data.size());
+  own.handed_pieces = mine.pieces.size();
+  own.handed_bytes = mine.data.size();
   return true;
 }
 
 Team::Handed Team::handed_by(int local_rank) noexcept {
   const Control& other = control(local_rank);
-  return {other.handed_at, {node_room_.data() + other.shown[handed_segment].offset, other.handed_bytes}};
+  if (other.handed_pieces == 0) return {};
+  const std::byte* const place = node_room_.data() + other.shown[handed_segment].offset;
+  const std::span pieces{reinterpret_cast<const Extent*>(place), other.handed_pieces};
+  return {pieces, {place + pieces.size_bytes(), other.handed_bytes}};
 }
 
 BankAccount& Team::account(int bank) noexcept { return control(0).accounts[static_cast<std::size_t>(bank)]; }

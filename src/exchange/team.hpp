@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/pieces.hpp"
 #include "exchange/doorbell.hpp"
 #include "exchange/outcome.hpp"
 #include "memory/bank.hpp"
@@ -29,6 +30,7 @@ class Team {
     int ranks_per_node = 0;   ///< above 0: pretends smaller nodes
     double spin_s = -1;       ///< how long to poll before sleeping; below 0 it is chosen
     std::uint64_t room = 0;   ///< address space for what each rank will `provide`
+    bool present = true;      ///< what ranks show is mapped at once, so that nothing later pays for it
   };
   /// Collective.
   static Result<std::shared_ptr<Team>> create(MPI_Comm communicator, const Options& options);
@@ -169,15 +171,15 @@ class Team {
   /// Memory of segment `slot` of a rank of this node; call after the agreement that followed its `provide`.
   Result<std::byte*> view(int local_rank, int slot);
 
-  /// A small piece of a file that another rank of the node may store.
+  /// Small pieces of a file that another rank of the node may store, and their bytes one after another.
   struct Handed {
-    std::uint64_t at = 0;
+    std::span<const Extent> pieces;
     std::span<const std::byte> data;
   };
   static constexpr std::uint64_t most_handed = std::uint64_t{128} << 10;
   /// Leaves a copy for whoever arrives last at the next agreement, in place of the last one; false when there is no room.
-  bool hand_over(const Handed& piece);
-  /// What ranks of this node have left.
+  bool hand_over(const Handed& mine);
+  /// What a rank of this node has left.
   [[nodiscard]] Handed handed_by(int local_rank) noexcept;
 
   /// What the ranks of this node have in use of their k-th bank; lives as long as the team.
@@ -259,6 +261,7 @@ class Team {
   std::array<Place, segments> places_{};
   std::uint64_t room_used_ = 0, room_end_ = 0;
   double spin_s_ = 0;
+  bool present_ = true;
 };
 
 /// Messages of any length, cut to what MPI can count: into so many.

@@ -48,7 +48,7 @@ struct Team::Control {
   std::array<Shown, segments> shown;
   std::array<std::atomic<std::uint64_t>, first_free_segment> posted;  // bytes, in the segments used for announcements
   std::array<std::atomic<std::uint64_t>, first_free_segment> posted_abroad;  // of these, for other nodes
-  std::uint64_t handed_at, handed_bytes;
+  std::uint64_t handed_pieces, handed_bytes;
   alignas(64) Outcome outcome;
   std::atomic<std::uint32_t> heard;  // the last agreement whose result the rank knows
   // Used in the page of the node's first rank:

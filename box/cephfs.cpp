@@ -29,6 +29,7 @@ auth service required = none
 auth client required = none
 osd pool default size = 1
 osd pool default min size = 1
+osd pool default read lease ratio = 0.02
 mon allow pool size one = true
 mon pg warn min per osd = 0
 osd crush chooseleaf type = 0

@@ -137,14 +137,14 @@ class Team {
   Result<Posts> gather_in_node(std::span<const std::byte> mine, const Outcome& outcome);
   /// What the first rank of each node passes, read by all ranks of that node.
   Result<std::span<const std::byte>> share_in_node(std::span<const std::byte> mine, const Outcome& outcome);
-  /// What the first rank of this node made of the posts of all ranks, and where those of this node are.
+  /// What the first rank of all made of the posts of all ranks, and where those of this node are.
   struct Shared {
     std::span<const std::byte> bytes;
     int slot = 0;
     Status mine;  ///< why this rank alone cannot read them: to be told in the next agreement
   };
-  /// `gather`, and what `make` makes of it on the first rank of every node goes to all ranks there: on one node in one
-  /// meeting. `make` also gets the outcome of all. Collective.
+  /// `gather`, and what `make` makes of it on the first rank goes to all: on one node in one meeting. `make` also gets the
+  /// outcome of all. Collective.
   using Make = std::function<Result<std::vector<std::byte>>(const Posts&, const Outcome&)>;
   Result<Shared> gather_and_share(std::span<const std::byte> mine, const Outcome& outcome, std::uint64_t abroad,
                                   const Make& make);
@@ -213,6 +213,12 @@ class Team {
   [[nodiscard]] std::uint64_t opening_room() const noexcept;
   /// `gather_in_node`, which also tells how much of it other nodes shall see.
   Result<Posts> gather_for_others(std::span<const std::byte> mine, const Outcome& outcome, std::uint64_t abroad, int& slot);
+  /// On the node's first rank: what its ranks posted for other nodes.
+  std::vector<std::byte> packed_posts(const Posts& in_node, int slot, Outcome& outcome);
+  /// Between the nodes' first ranks, which call both together: to the first of them, and from there to all. What goes wrong
+  /// is in the outcome of those who know: they must bring it to the next agreement.
+  std::vector<std::byte> collect(const std::vector<std::byte>& mine, Outcome& outcome);
+  void distribute(std::vector<std::byte>& bytes, Outcome& outcome);
   /// On the node's first rank: what those of other nodes posted, for `add_posts`.
   std::vector<std::byte> posts_of_others(const Posts& in_node, int slot, Outcome& outcome);
   static Posts& add_posts(std::span<const std::byte> joined, Posts& posts) noexcept;

@@ -77,9 +77,12 @@ Result<Team::Shared> Team::gather_and_share(std::span<const std::byte> mine, con
     auto in_node = gather_for_others(mine, outcome, abroad, shared.slot);
     if (!in_node) return in_node.status();
     const Outcome all = result_;
-    const std::vector<std::byte> others = posts_of_others(*in_node, shared.slot, here);
     std::vector<std::byte> made;
-    if (leader() && here.code == 0) made = make_of([&]() -> Posts& { return add_posts(others, *in_node); }, all, here);
+    if (leader()) {
+      const std::vector<std::byte> others = collect(packed_posts(*in_node, shared.slot, here), here);
+      if (rank_ == 0 && here.code == 0) made = make_of([&]() -> Posts& { return add_posts(others, *in_node); }, all, here);
+      distribute(made, here);
+    }
     auto bytes = share_in_node(made, here);
     if (!bytes) return bytes.status();
     shared.bytes = *bytes;
@@ -115,6 +118,12 @@ struct Opening {
   std::int32_t continued = 0;  // whether the sender has more for anybody
 };
 
+Opening opening_at(const std::byte* place) noexcept {
+  Opening opening;
+  std::memcpy(&opening, place, sizeof opening);
+  return opening;
+}
+
 }  // namespace
 
 std::uint64_t Team::opening_room() const noexcept {
@@ -130,11 +139,6 @@ std::vector<std::vector<std::byte>> Team::exchange_between_nodes(const std::vect
   const std::uint64_t room = opening_room(), inside = room - sizeof(Opening);
   std::byte* const sent = openings_.data();
   std::byte* const received = sent + count * room;
-  const auto opening_at = [&](const std::byte* place) {
-    Opening opening;
-    std::memcpy(&opening, place, sizeof opening);
-    return opening;
-  };
   const auto is_long = [&](const auto& bytes) { return bytes.size() > inside; };
   const bool silent = outcome.code != 0;
   const bool continued = !silent && std::ranges::any_of(to, is_long);
@@ -182,6 +186,81 @@ std::vector<std::vector<std::byte>> Team::exchange_between_nodes(const std::vect
   return from;
 }
 
+std::vector<std::byte> Team::collect(const std::vector<std::byte>& mine, Outcome& outcome) {
+  const auto count = static_cast<std::size_t>(nodes_.nodes());
+  const std::uint64_t room = opening_room(), inside = room - sizeof(Opening);
+  std::byte* const sent = openings_.data();
+  std::byte* const received = sent + count * room;
+  std::vector<std::byte> all;
+  std::vector<MPI_Request> requests;
+  outcome.fail(attempt("exchange between nodes", [&] { return requests.reserve(messages_for(mine.size())), Status{}; }),
+               rank_);
+  const Opening own{outcome.code != 0 ? 0 : mine.size(), outcome.code, 0};
+  std::memcpy(sent, &own, sizeof own);
+  if (own.size > 0) std::memcpy(sent + sizeof own, mine.data(), std::min(own.size, inside));
+  MPI_Gather(sent, static_cast<int>(room), MPI_BYTE, received, static_cast<int>(room), MPI_BYTE, 0, leaders_);
+  if (rank_ != 0) {
+    if (own.size <= inside) return all;
+    int worst = 0;  // of the first, who may have no room
+    MPI_Recv(&worst, 1, MPI_INT, 0, tag_exchange, leaders_, MPI_STATUS_IGNORE);
+    outcome.hear(worst);
+    if (worst == 0) send_bytes(mine.data() + inside, own.size - inside, 0, tag_exchange, leaders_, requests);
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    return all;
+  }
+  std::size_t messages = 0;
+  std::uint64_t bytes = 0;
+  for (std::size_t n = 1; n < count; ++n) {
+    const Opening opening = opening_at(received + n * room);
+    outcome.hear(opening.code);
+    messages += messages_for(opening.size);
+    bytes += opening.size;
+  }
+  outcome.fail(attempt("exchange between nodes", [&] {
+    return all.resize(bytes), requests.reserve(messages), Status{};
+  }), rank_);
+  const int worst = outcome.code;
+  std::uint64_t at = 0;
+  for (std::size_t n = 1; n < count; ++n) {
+    const Opening opening = opening_at(received + n * room);
+    if (opening.size > inside) MPI_Send(&worst, 1, MPI_INT, static_cast<int>(n), tag_exchange, leaders_);
+    if (worst != 0 || opening.size == 0) continue;
+    std::memcpy(all.data() + at, received + n * room + sizeof opening, std::min(opening.size, inside));
+    if (opening.size > inside)
+      receive_bytes(all.data() + at + inside, opening.size - inside, static_cast<int>(n), tag_exchange, leaders_, requests);
+    at += opening.size;
+  }
+  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  return all;
+}
+
+void Team::distribute(std::vector<std::byte>& bytes, Outcome& outcome) {
+  const std::uint64_t room = opening_room(), inside = room - sizeof(Opening);
+  std::byte* const sent = openings_.data();
+  Opening opening{outcome.code != 0 ? 0 : bytes.size(), outcome.code, 0};
+  if (rank_ == 0) {
+    std::memcpy(sent, &opening, sizeof opening);
+    if (opening.size > 0) std::memcpy(sent + sizeof opening, bytes.data(), std::min(opening.size, inside));
+  }
+  MPI_Bcast(sent, static_cast<int>(room), MPI_BYTE, 0, leaders_);
+  opening = opening_at(sent);
+  outcome.hear(opening.code);
+  if (opening.size == 0) return;
+  if (rank_ != 0)
+    outcome.fail(attempt("exchange between nodes", [&]() -> Status {
+      bytes.resize(opening.size);
+      std::memcpy(bytes.data(), sent + sizeof opening, std::min(opening.size, inside));
+      return {};
+    }), rank_);
+  if (opening.size <= inside) return;
+  // Whoever has no room must not be sent anything.
+  int worst = outcome.code;
+  MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, leaders_);
+  outcome.hear(worst);
+  for (std::uint64_t at = inside; worst == 0 && at < opening.size; at += largest_message)
+    MPI_Bcast(bytes.data() + at, static_cast<int>(std::min(largest_message, opening.size - at)), MPI_BYTE, 0, leaders_);
+}
+
 Result<Team::Posts> Team::gather_for_others(std::span<const std::byte> mine, const Outcome& outcome,
                                             std::uint64_t abroad, int& slot) {
   slot = static_cast<int>(posts_ % first_free_segment);
@@ -189,21 +268,32 @@ Result<Team::Posts> Team::gather_for_others(std::span<const std::byte> mine, con
   return gather_in_node(mine, outcome);
 }
 
+std::vector<std::byte> Team::packed_posts(const Posts& in_node, int slot, Outcome& outcome) {
+  std::vector<std::byte> bytes;
+  outcome.fail(attempt("exchange between nodes", [&]() -> Status {
+    Writer packed;
+    for (const int rank : nodes_.ranks_on[node()]) {
+      const auto blob = in_node[rank];
+      packed.put(rank);
+      const std::uint64_t size = control(local_of_[rank]).posted_abroad[slot].load();
+      packed.put(std::vector<std::byte>(blob.begin(), blob.begin() + static_cast<std::ptrdiff_t>(size)));
+    }
+    bytes = packed.data();
+    return {};
+  }), rank_);
+  return bytes;
+}
+
 std::vector<std::byte> Team::posts_of_others(const Posts& in_node, int slot, Outcome& outcome) {
   std::vector<std::vector<std::byte>> to;
-  if (leader())
+  if (leader()) {
+    const std::vector<std::byte> packed = packed_posts(in_node, slot, outcome);
     outcome.fail(attempt("exchange between nodes", [&]() -> Status {
-      Writer packed;
-      for (const int rank : nodes_.ranks_on[node()]) {
-        const auto blob = in_node[rank];
-        packed.put(rank);
-        const std::uint64_t size = control(local_of_[rank]).posted_abroad[slot].load();
-        packed.put(std::vector<std::byte>(blob.begin(), blob.begin() + static_cast<std::ptrdiff_t>(size)));
-      }
-      to.assign(static_cast<std::size_t>(nodes_.nodes()), packed.data());
+      to.assign(static_cast<std::size_t>(nodes_.nodes()), packed);
       to[node()].clear();
       return {};
     }), rank_);
+  }
   const auto from = exchange_between_nodes(to, outcome);
   std::vector<std::byte> joined;
   outcome.fail(attempt("exchange between nodes", [&]() -> Status {

@@ -42,6 +42,7 @@ Machine machine_of(const State& state) {
     ceph.read = ceph.write = {storage * state.cluster().storage_rate().bytes_per_s, Origin::configured,
                               "box: the links of all storage hosts"};
     ceph.latency = {2e-3, Origin::assumed, "a call of CephFS in a box"};
+    ceph.call = {1e-3, Origin::assumed, "clients and servers of a box share two cores"};
     ceph.stripe = {static_cast<double>(state.order().stripe), Origin::configured, "box"};
   }
   Bank memory;

@@ -1,6 +1,7 @@
 #include "box_job.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "model/machine_rule.hpp"
@@ -21,6 +22,9 @@ class BoxSchedule {
  public:
   BoxSchedule(const BoxJob& job, const box::Cluster& cluster)
       : cluster_{cluster}, stripe_{job.stripe}, call_s_{job.machine.storage.latency.value}, schedule_{job.machine} {
+    if (const Latency& call = job.machine.storage.call; call.known())
+      calls_ = schedule_.way({Endpoint::Kind::device, 0}, {Endpoint::Kind::storage, 0},
+                             {schedule_.add_resource(1 / call.value)}, 0);
     const auto compute = static_cast<int>(cluster.names(box::Role::compute).size());
     for (std::size_t k = 0; k < cluster.names(box::Role::storage).size(); ++k)
       storage_.push_back(compute + static_cast<int>(k));
@@ -39,10 +43,11 @@ class BoxSchedule {
       bytes[at / stripe_ % storage_.size()] += end - at;
       at = end;
     }
+    const std::vector<int> served = calls_ ? std::vector{schedule_.transfer(*calls_, 1, after)} : after;
     for (std::size_t k = 0; k < storage_.size(); ++k) {
       if (bytes[k] == 0) continue;
       const bool write = direction == Direction::write;
-      steps.push_back(move(write ? host : storage_[k], write ? storage_[k] : host, bytes[k], after, call_s_));
+      steps.push_back(move(write ? host : storage_[k], write ? storage_[k] : host, bytes[k], served, call_s_));
     }
   }
 
@@ -64,6 +69,7 @@ class BoxSchedule {
   std::uint64_t stripe_;
   double call_s_, hop_s_ = 0;
   Schedule schedule_;
+  std::optional<int> calls_;  // where they take turns, in calls instead of bytes
   std::vector<int> storage_;
   std::map<std::pair<int, int>, int> wires_;
 };

@@ -35,6 +35,7 @@ FileSystem read_storage(const toml::table& source, DescriptionProblem& problem) 
   storage.read = table.figure<Unit::bytes_per_second>("read");
   storage.write = table.figure<Unit::bytes_per_second>("write");
   storage.latency = table.figure<Unit::seconds>("latency");
+  storage.call = table.figure<Unit::seconds>("call");
   storage.block = table.figure<Unit::bytes>("block");
   storage.stripe = table.figure<Unit::bytes>("stripe");
   storage.free = table.figure<Unit::bytes>("free");

@@ -77,6 +77,7 @@ void write_storage(Lines& lines, const FileSystem& storage) {
   lines.figure("read", storage.read);
   lines.figure("write", storage.write);
   lines.figure("latency", storage.latency);
+  lines.figure("call", storage.call);
   lines.figure("block", storage.block);
   lines.figure("stripe", storage.stripe);
   lines.figure("free", storage.free);

@@ -56,6 +56,7 @@ struct FileSystem {
   Bandwidth read;    ///< of all clients together
   Bandwidth write;
   Latency latency;
+  Latency call;      ///< for how long a call keeps it busy, besides its bytes: those of all clients take turns
   Capacity block;
   Capacity stripe;
   Capacity free;

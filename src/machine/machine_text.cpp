@@ -102,6 +102,7 @@ std::string storage_text(const FileSystem& storage) {
   block.figure("read", storage.read);
   block.figure("write", storage.write);
   block.figure("latency", storage.latency);
+  block.figure("call", storage.call);
   block.figure("block", storage.block);
   block.figure("stripe", storage.stripe);
   block.figure("free", storage.free);

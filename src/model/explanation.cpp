@@ -107,6 +107,7 @@ std::string explain_figures(const Machine& machine) {
   std::string text =
       fmt::format("by these figures: storage writes {}, reads {}, latency {}", format_figure(machine.storage.write),
                   format_figure(machine.storage.read), format_figure(machine.storage.latency));
+  if (machine.storage.call.known()) text += fmt::format(", a call {}", format_figure(machine.storage.call));
   for (const LinkClass& link : machine.topology->classes())
     text += fmt::format("; {} {}, {}", link.name.empty() ? "link" : link.name, format_figure(link.bandwidth),
                         format_figure(link.latency));

@@ -32,6 +32,11 @@ double storage_call_s(const Machine& machine) {
   return machine.storage.latency.known() ? machine.storage.latency.value : assumed;
 }
 
+/// The least time in which storage that takes call after call is through with so many.
+double calls_s(const Machine& machine, double calls) {
+  return machine.storage.call.known() ? calls * machine.storage.call.value : 0;
+}
+
 double slowest_link_latency(const Machine& machine) {
   double most = 0;
   for (const LinkClass& each : machine.topology->classes()) most = std::max(most, each.latency.value);
@@ -88,8 +93,8 @@ class Trial {
                               : loads_.predict(problem_, election->places);
         if (!servers_) known = prediction;
       }
-      const double seconds =
-          prediction.total_s + prediction.rounds * (servers_ ? storage_call_s(machine_) : round_s(machine_));
+      const double seconds = std::max(prediction.total_s, calls_s(machine_, 1.0 * aggregators * prediction.rounds)) +
+                             prediction.rounds * (servers_ ? storage_call_s(machine_) : round_s(machine_));
       if (seconds < best_.seconds * worth_it) best_ = {aggregators, buffer, seconds};
     }
   }
@@ -151,7 +156,8 @@ double direct_s(const Machine& machine, const Demand& demand) {
       busiest = std::max(busiest, here / machine.link_bandwidth(link));
     }
   }
-  return busiest + static_cast<double>(demand.busiest_rank_pieces) * storage_call_s(machine);
+  return std::max(busiest, calls_s(machine, static_cast<double>(demand.pieces))) +
+         static_cast<double>(demand.busiest_rank_pieces) * storage_call_s(machine);
 }
 
 double round_s(const Machine& machine) { return storage_call_s(machine) + slowest_link_latency(machine); }

@@ -48,6 +48,14 @@ TEST(BoxJob, sends_what_lies_behind_one_gateway_through_it) {
   EXPECT_GE(simulate_in_box(job).seconds, 1.9 * both);
 }
 
+TEST(BoxJob, waits_for_calls_that_the_storage_takes_one_after_another) {
+  if (!has_simulator()) GTEST_SKIP() << "built without SimGrid";
+  BoxJob job = hacc("torus", PlanLimits::Prefer::direct, Direction::write);
+  job.parameters = {{"particles", "100"}};
+  job.machine.storage.call = {1e-3, Origin::assumed, ""};
+  EXPECT_GE(simulate_in_box(job).seconds, 16 * 9 * 1e-3);  // a call for each array of each rank
+}
+
 TEST(BoxJob, has_ranks_in_blocks_also_where_they_are_not_even) {
   if (!has_simulator()) GTEST_SKIP() << "built without SimGrid";
   BoxJob job = hacc("torus", PlanLimits::Prefer::aggregate, Direction::write);

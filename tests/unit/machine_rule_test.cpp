@@ -39,6 +39,19 @@ TEST(MachineRule, does_not_take_calls_for_free_where_their_latency_is_unknown) {
   EXPECT_EQ(MachineRule{machine}.place(demand(nodes, 16 << 20, 1 << 14), {}).mode, Mode::aggregate);
 }
 
+TEST(MachineRule, aggregates_where_the_storage_takes_call_after_call) {
+  Machine machine =
+      parse_short_text("torus 2x2x2 link 6MBps gateway every 4 bridges 1 bridge 6MBps storage cephfs 12MBps 10us").value();
+  const NodeMap nodes = NodeMap::blocks(16, 2);
+  const Demand small = demand(nodes, 600'000, 144), large = demand(nodes, 15'000'000, 144);
+  const double alone = direct_s(machine, small), much_alone = direct_s(machine, large);
+  machine.storage.call = {1e-3, Origin::assumed, ""};
+  EXPECT_NEAR(direct_s(machine, small), 0.144 + 9 * 10e-6, 1e-9);
+  EXPECT_GT(direct_s(machine, small), alone);
+  EXPECT_EQ(direct_s(machine, large), much_alone);  // its bytes take longer than its calls
+  EXPECT_EQ(MachineRule{machine}.place(small, {}).mode, Mode::aggregate);
+}
+
 TEST(MachineRule, takes_more_aggregators_or_larger_buffers_for_more_data) {
   const Machine machine = cluster("gpfs 10GBps 1ms");
   const NodeMap nodes = NodeMap::blocks(64, 4);

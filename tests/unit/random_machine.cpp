@@ -137,6 +137,7 @@ Machine random_machine(unsigned seed) {
                        dice.figure<Unit::bytes_per_second>(),
                        dice.figure<Unit::bytes_per_second>(),
                        dice.figure<Unit::seconds>(),
+                       dice.figure<Unit::seconds>(),
                        dice.figure<Unit::bytes>(),
                        dice.figure<Unit::bytes>(),
                        dice.figure<Unit::bytes>()};

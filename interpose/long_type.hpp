@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace weir::interpose {
 /// takes neither; asked how it was made, it answers as if it were the list. Types that are made of it answer the truth.
 class LongType {
  public:
-  /// Pieces that come `times` times, each time `distance` further.
+  /// Pieces that come `times` times, each time `distance` further; their places are counted from the first of the list.
   struct Part {
     std::vector<int> lengths;
     std::vector<MPI_Aint> places;
@@ -34,10 +35,12 @@ class LongType {
   [[nodiscard]] FlatType flat() const;
 
  private:
-  explicit LongType(std::vector<Part> parts) noexcept : parts_{std::move(parts)} {}
+  using Parts = std::shared_ptr<const std::vector<Part>>;
+  LongType(Parts parts, MPI_Aint first) noexcept : parts_{std::move(parts)}, first_{first} {}
   [[nodiscard]] MPI_Datatype put_together() const;
 
-  std::vector<Part> parts_;
+  Parts parts_;
+  MPI_Aint first_;  // place of the list
 };
 
 }  // namespace weir::interpose

@@ -370,7 +370,8 @@ bool Team::hand_over(const Handed& mine) {
   if (mine.pieces.empty()) return true;
   if (mine.data.size() > most_handed) return false;
   const std::size_t list = mine.pieces.size_bytes();
-  if (!provide(handed_segment, std::bit_ceil(list + mine.data.size())).ok() || provided_outside(handed_segment)) return false;
+  const std::uint64_t room = std::min<std::uint64_t>(std::bit_ceil(list + mine.data.size()), list + most_handed);
+  if (!provide(handed_segment, room).ok() || provided_outside(handed_segment)) return false;
   std::byte* const place = node_room_.data() + own.shown[handed_segment].offset;
   std::memcpy(place, mine.pieces.data(), list);
   std::memcpy(place + list, mine.data.data(), mine.data.size());

@@ -67,7 +67,7 @@ bool same_everywhere(const Company& company) {
 
 }  // namespace
 
-std::shared_ptr<Company> Company::take(MPI_Comm communicator, std::uint64_t& flags) {
+std::shared_ptr<Company> Company::take(MPI_Comm communicator, std::uint64_t& flags, std::uint64_t number) {
   end_companies_with_mpi();
   std::shared_ptr<Company> company;
   {
@@ -78,22 +78,23 @@ std::shared_ptr<Company> Company::take(MPI_Comm communicator, std::uint64_t& fla
   if (company && same_everywhere(*company)) {
     Outcome outcome;
     outcome.flags = flags;
+    outcome.vote = outcome.most = number;
     const Outcome& all = company->context->impl()->agree(outcome, Call::open, 0);
     if (!all.failed()) {
-      flags = all.flags & flags_room;
+      flags = (all.flags & flags_room) | (all.vote != all.most ? different : 0);
       return company;
     }
   }
   const std::uint64_t mine = company ? company->id : 0;
-  std::array<std::uint64_t, 4> any{mine, ~mine, flags, id_from_first(communicator)};
-  PMPI_Allreduce(MPI_IN_PLACE, any.data(), 4, MPI_UINT64_T, MPI_BOR, communicator);
-  flags = any[2];
+  std::array<std::uint64_t, 6> any{mine, ~mine, number, ~number, flags, id_from_first(communicator)};
+  PMPI_Allreduce(MPI_IN_PLACE, any.data(), any.size(), MPI_UINT64_T, MPI_BOR, communicator);
   const bool same = (any[0] & any[1]) == 0;  // no bit is both set and not set somewhere
+  flags = any[4] | ((any[2] & any[3]) != 0 ? different : 0);
   if (company && same) return company;
   if (company) company->taken = false;
   company = std::make_shared<Company>();
   PMPI_Comm_dup(communicator, &company->communicator);
-  company->id = any[3];
+  company->id = any[5];
   company->taken = true;
   const std::lock_guard lock{companies_guard};
   companies.push_back(company);

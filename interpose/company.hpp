@@ -50,8 +50,10 @@ struct Company {
   Patterns patterns;
   bool taken = false;
 
+  /// Flag: the ranks' numbers are not the same.
+  static constexpr std::uint64_t different = std::uint64_t{1} << 13;
   /// Finds or makes one. Any rank's `flags` come back on all. Collective over the communicator, an intracommunicator.
-  static std::shared_ptr<Company> take(MPI_Comm communicator, std::uint64_t& flags);
+  static std::shared_ptr<Company> take(MPI_Comm communicator, std::uint64_t& flags, std::uint64_t number = 0);
   /// The context, made when it is first asked for. Collective.
   Result<Context*> weir();
   /// The first problem that a rank has, if any. Collective.

@@ -37,11 +37,13 @@ std::atomic<std::uint64_t> changes{0};  // of the files that are open
 // What ranks tell one another when they open a file.
 constexpr std::uint64_t flag_failed = 1, flag_not_plain = 2, flag_refused = 4, flag_shared_pointers = 8,
                         flag_at_once = 16, flag_not_alone = 32, flag_background = 64, flag_set = 128,
-                        flag_no_new_set = 256, flag_no_threads = 512, flag_not_whole = 1024, flag_not_bare = 2048;
+                        flag_no_new_set = 256, flag_no_threads = 512, flag_not_whole = 1024, flag_not_bare = 2048,
+                        flag_absent = 4096;
 
-dev_t device_of(int descriptor) noexcept {
+struct stat facts_of(int descriptor) noexcept {
   struct stat found {};
-  return ::fstat(descriptor, &found) == 0 ? found.st_dev : 0;
+  if (::fstat(descriptor, &found) != 0) found = {};
+  return found;
 }
 
 std::uint64_t circumstances_of(const Settings& settings, dev_t device) {
@@ -141,7 +143,8 @@ bool can_wait(int mode, MPI_Info info, const Policy& policy) {
   return plain && policy.refusal.empty() && !places_file(info) && !uses_shared_pointers();
 }
 
-/// A descriptor for a plain file, or a negative number: then the MPI library is to say what is wrong.
+/// A descriptor for a plain file, or a negative number: then there is none, or the MPI library is to say what is wrong.
+constexpr int no_file = -2;
 int open_plain(const std::string& path, int mode) noexcept {
   struct stat found {};
   if (::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) return -1;
@@ -151,8 +154,19 @@ int open_plain(const std::string& path, int mode) noexcept {
   do descriptor = ::open(path.c_str(), flags, 0666);
   while (descriptor < 0 && errno == EINTR);
   if (descriptor >= 0 && ::fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode)) return descriptor;
-  if (descriptor >= 0) ::close(descriptor);
+  if (descriptor < 0) return errno == ENOENT ? no_file : -1;
+  ::close(descriptor);
   return -1;
+}
+
+/// Ranks may have come before another one had removed or replaced the file, or made it. Now that all are here they open
+/// what is there, and none of them leaves before. Collective.
+Status open_again(OpenFile& file) {
+  if (file.company->rank() != 0) {
+    if (file.descriptor >= 0) ::close(file.descriptor);
+    file.descriptor = open_plain(file.path, file.mode & ~MPI_MODE_CREATE);
+  }
+  return file.company->agree(file.waits() ? Status{} : problem(Code::not_found, "cannot open '" + file.path + "' again"));
 }
 
 /// A file that cannot be opened after all.
@@ -209,14 +223,11 @@ int opened(int code, std::unique_ptr<OpenFile> file, const Policy& policy, const
 }
 
 /// What this rank knows about whether the file is, or is to become, a set.
-std::uint64_t set_flags(MPI_Comm communicator, const OpenFile& file, const Policy& policy) {
-  struct stat found {};
-  int rank = 0;
-  PMPI_Comm_rank(communicator, &rank);
-  const bool empty = file.waits() && ::fstat(file.descriptor, &found) == 0 && found.st_size == 0;
+std::uint64_t set_flags(int rank, const OpenFile& file, const Policy& policy) {
+  const bool empty = file.waits() && facts_of(file.descriptor).st_size == 0;
   const bool made_here = (file.mode & MPI_MODE_CREATE) && (file.mode & MPI_MODE_EXCL);
   std::uint64_t flags = 0;
-  if (!empty || !policy.sub_files || (file.mode & MPI_MODE_RDONLY)) flags |= flag_no_new_set;
+  if ((rank == 0 && !empty) || !policy.sub_files || (file.mode & MPI_MODE_RDONLY)) flags |= flag_no_new_set;
   if (rank == 0 && !empty && !made_here && policy.refusal.empty() && is_set(file.path)) flags |= flag_set;
   return flags;
 }
@@ -234,17 +245,25 @@ int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_F
   add_hints(info, file->hints);
   const Policy policy = Policy::of(file->path, info);
   file->settings = policy.settings;
-  if (!has_colon(file->path) && can_wait(mode, info, policy)) file->descriptor = open_plain(file->path, mode);
-  if (file->waits()) file->handle = take_handle();
+  int rank = 0;
+  PMPI_Comm_rank(communicator, &rank);
+  // Only the first makes a file: as with MPI libraries, it may look before whether there is one.
+  if (!has_colon(file->path) && can_wait(mode, info, policy))
+    file->descriptor = open_plain(file->path, rank == 0 ? mode : mode & ~MPI_MODE_CREATE);
+  const bool absent = rank != 0 && file->descriptor == no_file && (mode & MPI_MODE_CREATE);
+  if (file->waits() || absent) file->handle = take_handle();
   // No bit of the mode is both set and not set somewhere.
   std::uint64_t flags = static_cast<std::uint64_t>(mode & 0xffff) << 16 | static_cast<std::uint64_t>(~mode & 0xffff)
                                                                               << 32;
   if (file->handle == MPI_FILE_NULL) flags |= flag_at_once;
+  if (absent) flags |= flag_absent;
   if (!policy.ranks_may_go_alone) flags |= flag_not_alone;
   if (uses_background()) flags |= flag_background;
   if (!mpi_allows_threads()) flags |= flag_no_threads;
-  flags |= set_flags(communicator, *file, policy);
-  file->company = Company::take(communicator, flags);
+  flags |= set_flags(rank, *file, policy);
+  file->company = Company::take(communicator, flags, file->waits() ? facts_of(file->descriptor).st_ino : 0);
+  if (!(flags & flag_at_once) && (flags & (flag_absent | Company::different)) && !open_again(*file).ok())
+    flags |= flag_at_once;
   const bool same_mode = (flags >> 16 & flags >> 32 & 0xffff) == 0;
   if (flags & flag_set) {
     file->form = Form::set;
@@ -261,7 +280,7 @@ int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_F
   }
   *handle = file->handle;
   if (flags & flag_background) (void)file->company->weir();  // there is no meeting when such an access begins
-  file->circumstances = circumstances_of(policy.settings, device_of(file->descriptor));
+  file->circumstances = circumstances_of(policy.settings, facts_of(file->descriptor).st_dev);
   file->defers_views = true;
   file->mpi_in_threads = (flags & flag_no_threads) == 0;
   file->may_go_alone = file->goes_alone = (flags & flag_not_alone) == 0 && file->form == Form::file;
@@ -329,7 +348,7 @@ void OpenFile::forget() noexcept {
 
 Status OpenFile::take(const Policy& policy) {
   if (!refusal.empty() || form != Form::file) return {};
-  const std::uint64_t wanted = circumstances_of(policy.settings, device_of(descriptor));
+  const std::uint64_t wanted = circumstances_of(policy.settings, facts_of(descriptor).st_dev);
   std::array<std::uint64_t, 3> any{wanted, ~wanted, policy.refusal.empty() ? 0 : flag_refused};
   if (!policy.ranks_may_go_alone) any[2] |= flag_not_alone;
   PMPI_Allreduce(MPI_IN_PLACE, any.data(), 3, MPI_UINT64_T, MPI_BOR, company->communicator);

@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "file_world.hpp"
 
@@ -29,6 +31,46 @@ TEST_F(Semantics, types_beyond_2_GiB_can_be_views) {
   EXPECT_EQ(contents("large"), std::string{"abcdefg"}.substr(0, static_cast<std::size_t>(ranks())));
   MPI_Type_free(&view);
   MPI_Type_free(&gib);
+}
+
+TEST_F(Semantics, the_first_rank_may_replace_a_file_before_it_opens_it_with_the_others) {
+  const std::string now = file("replaced"), before = file("before");
+  for (const std::string how : {"delete", "unlink", "rename", "swap", "look"}) {
+    SCOPED_TRACE(how);
+    if (rank() == 0) {
+      std::filesystem::remove(before);
+      std::filesystem::remove(now);
+      if (how != "look") std::ofstream{now} << std::string(100, 'x');
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank() == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{20});  // the others are there before it
+      if (how == "delete") MPI_File_delete(now.c_str(), MPI_INFO_NULL);
+      if (how == "unlink") std::filesystem::remove(now);
+      if (how == "rename") std::filesystem::rename(now, before);
+      if (how == "swap") {
+        std::ofstream{before}.close();
+        std::filesystem::rename(before, now);
+      }
+      if (how == "look") {
+        EXPECT_FALSE(std::filesystem::exists(now));
+      }
+    }
+    MPI_File opened = open("replaced");
+    if (rank() == 0) std::filesystem::rename(now, now + ".moved");  // no rank finds it by its name any more
+    MPI_Offset size = -1;
+    EXPECT_EQ(MPI_File_get_size(opened, &size), MPI_SUCCESS);
+    EXPECT_EQ(size, 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const char mine = static_cast<char>('a' + rank());
+    EXPECT_EQ(MPI_File_write_at_all(opened, rank(), &mine, 1, MPI_CHAR, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+    EXPECT_EQ(contents("replaced.moved"), std::string{"abcdefg"}.substr(0, static_cast<std::size_t>(ranks())));
+    if (how == "rename") {
+      EXPECT_EQ(contents("before"), std::string(100, 'x'));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
 }
 
 TEST_F(Semantics, atomic_mode_can_be_switched_on_and_off) {

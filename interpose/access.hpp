@@ -186,6 +186,8 @@ int set_view(MPI_File& handle, MPI_Offset displacement, MPI_Datatype element, MP
   add_hints(info, file->hints);
   file->view.set(displacement, element, type, representation);
   if (!defer) file->view.told();
+  if (defer && !(file->mode & MPI_MODE_RDONLY) && !file->view.can_be_written())
+    if (const int code = passing(); code != MPI_SUCCESS) return code;  // the program's handle tells what is wrong
   file->own_reader_sees = false;
   file->position = 0;
   return MPI_SUCCESS;

@@ -71,6 +71,20 @@ void FlatType::repeat(const FlatType& type, std::uint64_t count, std::int64_t st
   for (std::uint64_t i = 0; i < count; ++i, at += stride) add(type, at);
 }
 
+bool FlatType::ascends() const noexcept {
+  std::int64_t end = begin();
+  for (const Group& group : groups_) {
+    for (const Block& block : blocks(group)) {
+      const auto length = static_cast<std::int64_t>(block.length);
+      if (block.at < end || (block.count > 1 && block.stride < length)) return false;
+      end = block.at + static_cast<std::int64_t>(block.count - 1) * block.stride + length;
+    }
+    if (group.count > 1 && blocks_[group.first].at + group.distance < end) return false;
+    end += static_cast<std::int64_t>(group.count - 1) * group.distance;
+  }
+  return true;
+}
+
 std::uint64_t FlatType::hash() const noexcept {
   static_assert(std::has_unique_object_representations_v<Block> && std::has_unique_object_representations_v<Group>);
   const std::uint64_t seed =

@@ -60,6 +60,8 @@ class FlatType {
   [[nodiscard]] bool dense() const noexcept {
     return whole() && static_cast<std::int64_t>(single()->length) == extent_;
   }
+  /// Whether its pieces lie one behind another, none over the one before.
+  [[nodiscard]] bool ascends() const noexcept;
   /// Of everything in it.
   [[nodiscard]] std::uint64_t hash() const noexcept;
 

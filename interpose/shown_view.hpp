@@ -32,6 +32,10 @@ class ShownView {
   /// Why this rank cannot use it; empty when it can.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
   [[nodiscard]] const View& pieces() const noexcept { return pieces_; }
+  /// What MPI demands of it: that nothing lies before the file, nor over or before something else.
+  [[nodiscard]] bool can_be_written() const noexcept {
+    return displacement_ + pieces_.origin() >= 0 && pieces_.tile().ascends();
+  }
   [[nodiscard]] bool native() const noexcept { return native_; }
 
   /// As MPI_File_get_view wants it.

@@ -73,6 +73,27 @@ TEST_F(Semantics, the_first_rank_may_replace_a_file_before_it_opens_it_with_the_
   }
 }
 
+TEST_F(Semantics, a_view_that_mpi_forbids_is_told_as_by_the_mpi_library) {
+  struct {
+    std::array<int, 2> lengths, places;
+  } const forbidden[] = {{{1, 1}, {3, 0}}, {{3, 1}, {0, 1}}, {{1, 1}, {-2, 2}}};
+  for (const auto& [lengths, places] : forbidden) {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Type_indexed(2, lengths.data(), places.data(), MPI_INT, &type);
+    MPI_Type_commit(&type);
+    const auto told = [&](const char* name, int mode) {
+      MPI_File opened = open(name, mode);
+      int kind = MPI_SUCCESS;
+      MPI_Error_class(MPI_File_set_view(opened, 0, MPI_INT, type, "native", MPI_INFO_NULL), &kind);
+      EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+      return kind;
+    };
+    const int mode = MPI_MODE_CREATE | MPI_MODE_RDWR;
+    EXPECT_EQ(told("forbidden", mode), told("plain_forbidden", mode)) << places[0];
+    MPI_Type_free(&type);
+  }
+}
+
 TEST_F(Semantics, atomic_mode_can_be_switched_on_and_off) {
   MPI_File opened = open("atomic");
   EXPECT_EQ(MPI_File_set_atomicity(opened, 1), MPI_SUCCESS);

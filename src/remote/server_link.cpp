@@ -1,6 +1,7 @@
 #include "remote/server_link.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <atomic>
 #include <thread>
@@ -40,10 +41,18 @@ Status ServerLink::settle() noexcept {
   }
   if (Status status = ucx->flush(); !status) return failure();
   constexpr int looks = 1024;  // how often between two looks at the connection
+  constexpr int patient = 20, most_ms = 1;
+  int idle = 0;
   Deadline deadline = Deadline::in(timeout_s);
   for (int i = 1; ucx->pending() > 0; ++i) {
-    if (ucx->progress()) deadline = Deadline::in(timeout_s);
-    else std::this_thread::yield();  // to the server, where it shares the processors
+    if (ucx->progress()) {
+      deadline = Deadline::in(timeout_s);
+      idle = 0;
+    } else if (++idle < patient) {
+      std::this_thread::yield();  // to the server, where it shares the processors
+    } else if (pollfd news{ucx->news(), POLLIN, 0}; news.fd >= 0) {
+      ::poll(&news, 1, most_ms);  // a scheduler may prefer those who only yield to the server
+    }
     if (i % looks != 0) continue;
     if (Status status = failure(); !status) return status;
     if (!deadline.is_over()) continue;

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <optional>
 
 #include "core/errors.hpp"
@@ -36,14 +37,28 @@ Status ucx_problem(const UcxLibrary& ucx, ucs_status_t status, std::string_view 
 
 namespace {
 
+/// How large a buffer of a socket may be, as the system says.
+std::uint64_t most_buffer(const char* which) {
+  std::ifstream file{which};
+  std::uint64_t bytes = 0;
+  return file >> bytes ? bytes : 0;
+}
+
 /// Over TCP puts and gets by messages of this size cost less than UCX's own puts and shorter messages, in version 1.13.
-/// What the user sets stays; where there is no TCP, UCX would complain.
+/// Buffers that hold several of them keep windows from closing all the time; where the system would cut them, it finds a
+/// size by itself. What the user sets stays; where there is no TCP, UCX would complain.
 void prefer_messages(const UcxLibrary& ucx, ucp_config_t* config) {
   const char* transports = std::getenv("UCX_TLS");
   if (transports && !std::strstr(transports, "tcp") && !std::strstr(transports, "all")) return;
-  constexpr const char* wanted[][2] = {{"PUT_ENABLE", "n"}, {"TX_SEG_SIZE", "64k"}};
-  for (const auto& [name, value] : wanted)
+  const auto want = [&](const char* name, const char* value) {
     if (!std::getenv(fmt::format("UCX_TCP_{}", name).c_str())) (void)ucx.ucp_config_modify(config, name, value);
+  };
+  want("PUT_ENABLE", "n");
+  want("TX_SEG_SIZE", "64k");
+  constexpr std::uint64_t enough = std::uint64_t{4} << 20;
+  if (most_buffer("/proc/sys/net/core/wmem_max") < enough || most_buffer("/proc/sys/net/core/rmem_max") < enough) return;
+  want("SNDBUF", "4m");
+  want("RCVBUF", "4m");
 }
 
 }  // namespace

@@ -148,13 +148,17 @@ Result<Descriptor> connect_to(const Endpoint& endpoint, const Deadline& deadline
   } else {
     auto addresses = resolve(endpoint);
     if (!addresses) return addresses.status();
-    for (const addrinfo* at = addresses->get(); at; at = at->ai_next) {
-      Descriptor socket = new_socket(at->ai_family);
-      if (!socket) return endpoint_problem(errno, "connect to", endpoint);
-      error = ::connect(socket.get(), at->ai_addr, at->ai_addrlen) == 0 ? 0 : errno;
-      if (error == EINPROGRESS || error == EINTR) error = connected(socket.get(), deadline);
-      if (error == 0) return socket;
-    }
+    do {
+      // A link that has just come back may be told of as it was before.
+      if (error == EHOSTUNREACH) ::poll(nullptr, 0, 20);
+      for (const addrinfo* at = addresses->get(); at; at = at->ai_next) {
+        Descriptor socket = new_socket(at->ai_family);
+        if (!socket) return endpoint_problem(errno, "connect to", endpoint);
+        error = ::connect(socket.get(), at->ai_addr, at->ai_addrlen) == 0 ? 0 : errno;
+        if (error == EINPROGRESS || error == EINTR) error = connected(socket.get(), deadline);
+        if (error == 0) return socket;
+      }
+    } while (error == EHOSTUNREACH && !deadline.is_over());
   }
   return endpoint_problem(
       error, "connect to", endpoint,

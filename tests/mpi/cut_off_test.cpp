@@ -30,6 +30,8 @@ class CutOff : public World {
   void set_link(const char* state) const {
     if (rank() == 0) {
       EXPECT_EQ(std::system(fmt::format("{} {}", std::getenv("TEST_LINK"), state).c_str()), 0);
+      // What was asked of the other end while it was cut off would be given up only after a second.
+      EXPECT_EQ(std::system("ip neigh flush dev weir0"), 0);
     }
     MPI_Barrier(MPI_COMM_WORLD);
   }

@@ -59,6 +59,7 @@ Status Transfer::prepare(const Access& access) try {
     return wrong(MPI_ERR_IO, "its datatype is not a whole number of the view's elementary types");
   before_ = static_cast<std::uint64_t>(access.position) * view.element();
   moved_ = memory_.bytes();
+  pieces_ = few_pieces();
   if (way_ == Way::write) memory_.pack();
   return {};
 } catch (const std::invalid_argument& reason) {
@@ -79,7 +80,7 @@ Result<Step> Transfer::next_step(File& file) {
   const std::array<std::uint64_t, 5> all{part.pattern.hash, file_.circumstances, static_cast<std::uint64_t>(way_),
                                          static_cast<std::uint64_t>(file_.form), serial};
   part.pattern.hash = XXH3_64bits(all.data(), sizeof all);
-  bool scattered = bytes > 0 && few_pieces().empty();
+  bool scattered = bytes > 0 && pieces_.empty();
   const bool can_send = !beside_ || file_.mpi_in_threads;
   const MPI_Comm communicator = can_send ? file_.company->communicator : MPI_COMM_NULL;
   auto step = file_.company->patterns.step(file, communicator, part, scattered);
@@ -120,9 +121,9 @@ std::vector<Extent> Transfer::few_pieces() const {
   return pieces;
 }
 
-Status Transfer::move_pieces(std::span<const Extent> pieces) {
+Status Transfer::move_pieces() {
   std::uint64_t moved = 0;
-  for (const Extent& piece : pieces) {
+  for (const Extent& piece : pieces_) {
     Io io{way_ == Way::write ? Io::Kind::write : Io::Kind::read, memory_.data() + moved, piece.offset, piece.length};
     transfer(io, nullptr, [&](std::byte* data, std::uint64_t at, std::uint64_t length) -> std::int64_t {
       const ssize_t now = way_ == Way::write ? ::pwrite(file_.descriptor, data, length, static_cast<off_t>(at))
@@ -147,10 +148,11 @@ bool Transfer::go_alone() {
   }
   Context::Impl& weir = *(*context)->impl();
   Team& team = *weir.team;
-  const std::vector<Extent> pieces = mine_.ok() ? few_pieces() : std::vector<Extent>{};
-  done_ = mine_.ok() && (moved_ == 0 || !pieces.empty());
-  const bool handed = way_ == Way::write && team.size() > 1 && team.hand_over({pieces, {memory_.data(), moved_}});
-  const Status status = handed || pieces.empty() ? mine_ : move_pieces(pieces);
+  done_ = mine_.ok() && (moved_ == 0 || !pieces_.empty());
+  const Status status = attempt("access a file", [&] {
+    const bool handed = way_ == Way::write && team.size() > 1 && team.hand_over({pieces_, {memory_.data(), moved_}});
+    return handed || pieces_.empty() ? mine_ : move_pieces();
+  });
   Outcome outcome = weir.begin(Call::step, 0);
   if (!done_) outcome.flags |= flag_scattered;
   outcome.fail(status, team.rank());
@@ -199,9 +201,8 @@ Status Transfer::read_to_end() {
 
 std::optional<int> Transfer::move_alone(MPI_Status* status) {
   const double start = now();
-  const std::vector<Extent> pieces = mine_.ok() ? few_pieces() : std::vector<Extent>{};
-  if (!mine_.ok() || (moved_ > 0 && pieces.empty())) return std::nullopt;
-  if (const Status moved = move_pieces(pieces); !moved.ok()) return file_.fail(moved);
+  if (!mine_.ok() || (moved_ > 0 && pieces_.empty())) return std::nullopt;
+  if (const Status moved = move_pieces(); !moved.ok()) return file_.fail(moved);
   if (way_ == Way::read) memory_.unpack(moved_);
   set_bytes(status, moved_);
   file_.tally.moved(call_, moved_, now() - start + pack_s_, pack_s_);

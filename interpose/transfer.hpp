@@ -60,7 +60,7 @@ class Transfer {
   /// Moves this rank's part, when it is few pieces, or leaves it to whoever comes last, and meets the others. True when
   /// they have done so too, or any has failed: then all is over. Collective.
   bool go_alone();
-  Status move_pieces(std::span<const Extent> pieces);
+  Status move_pieces();
   /// Reads again what lies before the end of the file. Collective.
   Status read_to_end();
   Result<Step> next_step(File& file);
@@ -77,6 +77,7 @@ class Transfer {
   Memory memory_;
   std::uint64_t before_ = 0;  // visible bytes ahead of it
   std::uint64_t moved_ = 0;
+  std::vector<Extent> pieces_;  // `few_pieces`, found once
   bool beside_ = false;  // the program
   bool done_ = false;    // this rank's part has been moved
   std::optional<Step> step_;

@@ -139,7 +139,8 @@ Result<Context> Context::Impl::make_quickly(MPI_Comm communicator) {
 }
 
 Status Context::Impl::prepare(const Status& met, Buffers buffers) {
-  const std::uint64_t bytes = std::min(buffers == Buffers::mapped ? ready_buffers : few_buffers, settings.number("plan.memory"));
+  const std::uint64_t ready = buffers == Buffers::mapped ? ready_buffers : few_buffers;
+  const std::uint64_t bytes = std::min(ready, settings.number("plan.memory"));
   Outcome outcome;
   outcome.fail(attempt("make a context", [&]() -> Status {
     if (!met.ok()) return met;

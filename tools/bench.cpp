@@ -78,7 +78,7 @@ std::vector<std::string> run_arguments(const Settings& settings) {
   if (library.empty())
     throw Error{problem(Code::not_found, "cannot compare through run: libweir_mpiio.so is not beside libweir.so",
                         "install it there")};
-  std::vector<std::string> arguments = preload_arguments(library);
+  std::vector<std::string> arguments = give_variable("LD_PRELOAD", preload_value(library));
   for (const auto& [key, value] : settings)
     for (std::string& word : give_variable(environment_name(key), value)) arguments.push_back(std::move(word));
   return arguments;

@@ -27,9 +27,9 @@ std::vector<std::string> give_variable(const std::string& name, const std::strin
 #endif
 }
 
-std::vector<std::string> preload_arguments(const std::string& library) {
+std::string preload_value(const std::string& library) {
   const char* already = std::getenv("LD_PRELOAD");
-  return give_variable("LD_PRELOAD", already && *already ? library + ":" + already : library);
+  return already && *already ? library + ":" + already : library;
 }
 
 }  // namespace weir::tools

@@ -11,7 +11,7 @@ std::string preload_library();
 
 /// Arguments by which the launcher gives a variable to all ranks, wherever they run.
 std::vector<std::string> give_variable(const std::string& name, const std::string& value);
-/// And by which it has them load a library before those that they load anyway.
-std::vector<std::string> preload_arguments(const std::string& library);
+/// LD_PRELOAD of ranks that load this library before those that they load anyway.
+std::string preload_value(const std::string& library);
 
 }  // namespace weir::tools

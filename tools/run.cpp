@@ -60,8 +60,19 @@ std::optional<Executable> program_in(const std::vector<std::string>& words) {
   return {};
 }
 
-std::vector<std::string> environment_arguments(const std::string& library) {
-  std::vector<std::string> arguments = preload_arguments(library);
+bool is_named(const std::string& launcher, const char* name) {
+  const std::string file = fs::path{launcher}.filename();
+  return file == name || file.starts_with(std::string{name} + ".");
+}
+bool is_slurm(const std::string& launcher) { return is_named(launcher, "srun"); }
+bool is_launcher(const std::string& word) {
+  return is_slurm(word) || is_named(word, "mpirun") || is_named(word, "mpiexec") || is_named(word, "orterun") ||
+         is_named(word, "prterun");
+}
+
+std::vector<std::string> environment_arguments(const std::string& launcher, const std::string& library) {
+  if (is_slurm(launcher)) return {"--export=ALL,LD_PRELOAD=" + preload_value(library)};
+  std::vector<std::string> arguments = give_variable("LD_PRELOAD", preload_value(library));
   for (char** entry = environ; *entry; ++entry) {
     const std::string variable{*entry};
     const auto equals = variable.find('=');
@@ -73,15 +84,24 @@ std::vector<std::string> environment_arguments(const std::string& library) {
 }
 
 /// Becomes the launcher; returns only what went wrong.
-std::string launch(const std::string& launcher, const std::vector<std::string>& words) {
+std::string launch(std::string launcher, std::vector<std::string> words) {
+  if (!words.empty() && is_launcher(words.front())) {
+    launcher = words.front();
+    words.erase(words.begin());
+  }
   if (words.empty()) return "weir: cannot run: no program is given\n      for example: weir run -n 16 ./app";
   const auto program = program_in(words);
   if (program)
     if (const std::string why = refusal(*program); !why.empty()) return why;
   const std::string library = preload_library();
   if (library.empty()) return "weir: cannot run: libweir_mpiio.so is not beside libweir.so\n      install it there";
+  if (is_slurm(launcher) && std::ranges::any_of(words, [](const auto& w) { return w.starts_with("--export"); }))
+    return fmt::format(
+        "weir: cannot run: srun has no room for Weir's library beside your --export\n"
+        "      leave out weir run, and add LD_PRELOAD={} there",
+        library);
   std::vector<std::string> command{launcher};
-  for (const std::string& word : environment_arguments(library)) command.push_back(word);
+  for (const std::string& word : environment_arguments(launcher, library)) command.push_back(word);
   command.insert(command.end(), words.begin(), words.end());
   std::vector<char*> arguments;
   for (std::string& word : command) arguments.push_back(word.data());
@@ -96,11 +116,12 @@ void add_run(CLI::App& program) {
   CLI::App* command =
       program.add_subcommand("run", "an unmodified MPI program with its collective file access through Weir");
   const auto launcher = std::make_shared<std::string>(WEIR_MPIEXEC);
-  command->add_option("--launcher", *launcher, "the mpirun of the program's MPI")->capture_default_str();
+  command->add_option("--launcher", *launcher, "the mpirun of the program's MPI, or srun")->capture_default_str();
   command->prefix_command();
   command->footer(R"(All that follows goes to the launcher.
 Examples:
   weir run -n 16 ./app input.nml
+  weir run mpirun -n 16 ./app input.nml   the same, with the launcher that is named first; srun as well
   WEIR_EXPLAIN=1 weir run -n 16 ./app     what was taken over, for each file, when it is closed)");
   command->callback([command, launcher] {
     fmt::print(stderr, "{}\n", launch(*launcher, command->remaining()));

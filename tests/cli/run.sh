@@ -35,3 +35,15 @@ WEIR_PLAN_BUFFERS=3 LD_PRELOAD= runs 0 "$weir" run --launcher ./launcher -n 2 sh
 says out "libweir_mpiio.so"
 says out "WEIR_PLAN_BUFFERS=3"
 says out "exit 0"
+
+# Named first, as users are used to: it is the launcher, not a program to be started by another.
+cp launcher mpirun
+cp launcher srun
+PATH=$PWD:$PATH runs 0 "$weir" run mpirun -n 2 sh -c 'exit 0'
+says out "libweir_mpiio.so"
+says out "exit 0"
+! grep -qx mpirun out || fail "mpirun was started by a launcher"
+runs 0 "$weir" run ./srun -n 2 sh -c 'exit 0'
+says out "--export=ALL,LD_PRELOAD="
+runs 2 "$weir" run ./srun --export=NONE -n 2 sh -c 'exit 0'
+says err "add LD_PRELOAD="

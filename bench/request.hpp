@@ -13,7 +13,8 @@ namespace weir::bench {
 struct Request {
   std::string workload;
   std::map<std::string, std::string> parameters;
-  std::string baseline;                 ///< "romio", "ompio", "posix", "sketch", "weir"; "file-system" in a workflow, "two-phase" for remote memory
+  std::string baseline;  ///< "romio", "ompio", "posix", "sketch", "weir"; "file-system" in a workflow, "two-phase" for
+                         ///< remote memory
   std::vector<std::string> operations;  ///< "write", "read"
   std::string directory;                ///< for the files
   bool existing = false;                ///< overwrite a file instead of making a new one
@@ -38,10 +39,10 @@ struct Measurement {
   std::uint64_t peak_memory_bytes = 0;             ///< growth of the resident memory, of the rank where it is largest
   std::uint64_t buffer_bytes = 0, list_bytes = 0;  ///< as Weir reports them, of the rank where they are largest
   std::uint64_t plan = 0;                          ///< the hash of Weir's
-  std::map<std::string, std::vector<double>> processor_s;  ///< of all ranks together, by name, where it was measured
-  double memcpy_s = 0;                             ///< copying all bytes once in one process
-  double plain_s = 0;                              ///< one process writing or reading the whole file by plain calls
-  double empty_s = 0;                              ///< a run that moves nothing; part of both sides' times
+  std::map<std::string, std::vector<double>> busy_s;  ///< of all processors, by name, where it was measured
+  double memcpy_s = 0;                                ///< copying all bytes once in one process
+  double plain_s = 0;                                 ///< one process writing or reading the whole file by plain calls
+  double empty_s = 0;                                 ///< a run that moves nothing; part of both sides' times
   std::map<std::string, std::vector<double>> least_meeting_s, mean_meeting_s;  ///< at meetings, of the ranks, by name
 };
 
@@ -55,7 +56,7 @@ struct Answer {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Request, workload, parameters, baseline, operations, directory, existing, pairs,
                                    budget_s, seed, settings, hints, through_run, readers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Measurement, operation, step, formulation, formulations_s, weir_s, baseline_s,
-                                   warm_ups, problems, peak_memory_bytes, buffer_bytes, list_bytes, plan, processor_s,
+                                   warm_ups, problems, peak_memory_bytes, buffer_bytes, list_bytes, plan, busy_s,
                                    memcpy_s, plain_s, empty_s, least_meeting_s, mean_meeting_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Answer, phase, done, measurements, mpi)
 

@@ -16,9 +16,9 @@ class Trial {
   [[nodiscard]] const Scene& scene() const noexcept { return scene_; }
 
   struct Outcome {
-    double seconds = 0;      ///< from when the first rank leaves the barrier until the last has closed
-    std::string problem;     ///< what was wrong with the contents
-    double processor_s = 0;  ///< of all ranks together, meanwhile
+    double seconds = 0;   ///< from when the first rank leaves the barrier until the last has closed
+    std::string problem;  ///< what was wrong with the contents
+    double busy_s = 0;    ///< of all processors of the first rank's machine, meanwhile
   };
   /// Collective; the same outcome on every rank.
   Outcome run(Mover& mover, Operation operation, StepKind step);

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <memory>
+#include <numeric>
 #include <random>
 
 #include "baseline.hpp"
@@ -51,7 +53,8 @@ struct Point {
 std::vector<bench::Measurement> measure(const RanOptions& options, const Point& point, const std::string& worker,
                                         const Progress& progress, bench::Results& results) {
   const Scratch scratch{options.directory, "--dir"};
-  const std::uint64_t bytes = std::max(bytes_of_option(options.bytes, "--bytes"), point.chunk) / point.chunk * point.chunk;
+  const std::uint64_t bytes =
+      std::max(bytes_of_option(options.bytes, "--bytes"), point.chunk) / point.chunk * point.chunk;
   const bench::Parameters parameters{{"chunk", std::to_string(point.chunk)}, {"bytes", std::to_string(bytes)}};
   results.workload = bench::make_workload("interleaved", parameters, point.ranks).value();
   const ServerProcess server{scratch.path(), 4 * results.workload.file_bytes + (std::uint64_t{64} << 20)};
@@ -82,11 +85,17 @@ std::string shown(const bench::Ratio& ratio) {
   return fmt::format("{:.2f} [{:.2f}, {:.2f}]", ratio.ratio, ratio.interval.low, ratio.interval.high);
 }
 
+/// The part of this machine's processors that was at work, over all runs.
+double busy(const std::vector<double>& busy_s, const std::vector<double>& all_s) {
+  const auto sum = [](const std::vector<double>& of) { return std::accumulate(of.begin(), of.end(), 0.0); };
+  return sum(busy_s) / (sum(all_s) * static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
 /// The lines of a figure, and the same for programs.
 struct Curves {
   explicit Curves(const std::string& first)
       : table{{first, "operation", "asynchronous", "synchronous", "two-phase", "sync / async", "two-phase / async",
-               "meetings, async", "meetings, sync", "processor, async", "processor, sync"}},
+               "at most", "meetings, async", "meetings, sync", "busy, async", "busy, sync"}},
         absorbed{{first, "kept until absorbed", "until durable, in two phases", "ratio"}} {}
 
   [[nodiscard]] std::string text() const { return bench::aligned(table) + "\n" + bench::aligned(absorbed); }
@@ -100,11 +109,13 @@ struct Curves {
       const auto share = [&](const auto& part_s) { return 100 * bench::median(part_s.at(way)) / bench::median(all_s); };
       return fmt::format("{:.1f} % ({:.0f} %)", share(m.least_meeting_s), share(m.mean_meeting_s));
     };
-    const auto processor = [&](const char* way) { return format_seconds(bench::median(m.processor_s.at(way))); };
+    const double asynchronous_busy = busy(m.busy_s.at("asynchronous"), m.weir_s);
     table.push_back({point.label, m.operation, format_seconds(bench::median(m.weir_s)),
                      format_seconds(bench::median(synchronous)), format_seconds(bench::median(m.baseline_s)),
-                     shown(gain), shown(against), met("asynchronous", m.weir_s), met("synchronous", synchronous),
-                     processor("asynchronous"), processor("synchronous")});
+                     shown(gain), shown(against), fmt::format("{:.2f}", gain.ratio / asynchronous_busy),
+                     met("asynchronous", m.weir_s), met("synchronous", synchronous),
+                     fmt::format("{:.0f} %", 100 * asynchronous_busy),
+                     fmt::format("{:.0f} %", 100 * busy(m.busy_s.at("synchronous"), synchronous))});
     json.push_back({{"chunk", point.chunk},
                     {"ranks", point.ranks},
                     {"operation", m.operation},
@@ -113,19 +124,20 @@ struct Curves {
                     {"two_phase_s", m.baseline_s},
                     {"least_meeting_s", m.least_meeting_s},
                     {"mean_meeting_s", m.mean_meeting_s},
-                    {"processor_s", m.processor_s},
+                    {"busy_s", m.busy_s},
                     {"problems", m.problems}});
   }
 
   void add_absorbed(const Point& point, const bench::Measurement& m) {
-    absorbed.push_back({point.label, format_seconds(bench::median(m.weir_s)), format_seconds(bench::median(m.baseline_s)),
+    absorbed.push_back({point.label, format_seconds(bench::median(m.weir_s)),
+                        format_seconds(bench::median(m.baseline_s)),
                         shown(bench::ratio_of_pairs(m.baseline_s, m.weir_s))});
     json.push_back({{"chunk", point.chunk},
                     {"ranks", point.ranks},
                     {"operation", m.operation},
                     {"absorbed_s", m.weir_s},
                     {"durable_s", m.baseline_s},
-                    {"processor_s", m.processor_s},
+                    {"busy_s", m.busy_s},
                     {"problems", m.problems}});
   }
 
@@ -160,8 +172,10 @@ void run_ran(const RanOptions& options) {
   text += fmt::format("\nthe same in chunks of {}:\n{}", options.fixed_chunk, by_ranks.text());
   text +=
       "\nmeetings: share of the time at meetings of all ranks, of the rank that waits least there, which is what "
-      "meeting costs,\nand in brackets the mean of all ranks, who also wait for slower ones\n";
-  for (const auto& failure : results.failures) text += fmt::format("failed: {}: {}\n", failure.baseline, failure.problem);
+      "meeting costs,\nand in brackets the mean of all ranks, who also wait for slower ones\n"
+      "busy: processors at work, servers' too; at most: sync / async if asynchronous steps kept all processors busy\n";
+  for (const auto& failure : results.failures)
+    text += fmt::format("failed: {}: {}\n", failure.baseline, failure.problem);
   for (const auto& entry : results.entries)
     for (const std::string& problem : entry.measurement.problems)
       text += fmt::format("wrong: {}, {}: {}\n", entry.baseline, entry.measurement.operation, problem);
@@ -173,14 +187,17 @@ void run_ran(const RanOptions& options) {
 
 void add_bench_ran(CLI::App& bench) {
   CLI::App* command = bench.add_subcommand(
-      "ran", "three phases through a memory server, with one meeting or one in every round, beside two phases; absorbed data");
+      "ran",
+      "three phases through a memory server, with one meeting or one in every round, beside two phases; absorbed data");
   const auto options = std::make_shared<RanOptions>();
   const auto add = [&](const std::string& name, auto& value, const std::string& meaning) {
     return command->add_option(name, value, meaning)->capture_default_str();
   };
   add("--chunks", options->chunks, "contiguous chunks of the first figure")->delimiter(',');
   add("--fixed-ranks", options->fixed_ranks, "ranks of the first figure")->check(CLI::Range(1, 100'000));
-  add("--ranks", options->ranks, "numbers of ranks of the second figure")->delimiter(',')->check(CLI::Range(1, 100'000));
+  add("--ranks", options->ranks, "numbers of ranks of the second figure")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 100'000));
   add("--chunk", options->fixed_chunk, "contiguous chunk of the second figure");
   add("--transport", options->transport,
       "to the server: ucx, over the network as in the document, or mapped, which only a server on the same node can be")

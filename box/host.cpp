@@ -19,6 +19,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
 
 #include "core/descriptor.hpp"
 #include "core/errors.hpp"
@@ -43,6 +46,20 @@ void set_up_loopback() {
   if (!socket || ::ioctl(socket.get(), SIOCSIFFLAGS, &request) != 0) fail("set up the loopback device");
 }
 
+void set_option(const char* name, const char* value) {
+  std::ofstream file{fmt::format("/proc/sys/net/ipv4/{}", name)};
+  file << value;
+  file.close();
+  if (!file) fail(fmt::format("set net.ipv4.{}", name).c_str());
+}
+
+/// Linux's own, whatever the machine around uses: with another a box would be another network on another machine.
+void choose_congestion_control() {
+  std::ifstream file{"/proc/sys/net/ipv4/tcp_available_congestion_control"};
+  const std::set<std::string> available{std::istream_iterator<std::string>{file}, {}};
+  set_option("tcp_congestion_control", available.contains("cubic") ? "cubic" : "reno");
+}
+
 /// Hosts pass on what is for others, by ways that need not be the ways back. A peer that does not answer is given up
 /// after about 13 s instead of 15 minutes.
 void set_network_options() {
@@ -53,12 +70,8 @@ void set_network_options() {
                                                              {"conf/default/send_redirects", "0"},
                                                              {"tcp_retries2", "5"},
                                                              {"tcp_syn_retries", "3"}};
-  for (const auto& [name, value] : options) {
-    std::ofstream file{fmt::format("/proc/sys/net/ipv4/{}", name)};
-    file << value;
-    file.close();
-    if (!file) fail(fmt::format("set net.ipv4.{}", name).c_str());
-  }
+  for (const auto& [name, value] : options) set_option(name, value);
+  choose_congestion_control();
 }
 
 void furnish(const State& state, const std::string& name) {

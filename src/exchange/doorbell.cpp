@@ -27,7 +27,7 @@ bool Patience::poll() noexcept {
 void Patience::pause() noexcept {
   constexpr timespec little{0, 100'000};
   if (poll()) return;
-  if (clock_s() - since_ < 25 * seconds_)
+  if (clock_s() - since_ < 10 * seconds_)
     sched_yield();
   else
     nanosleep(&little, nullptr);

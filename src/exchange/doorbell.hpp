@@ -19,7 +19,7 @@ class Patience {
   explicit Patience(double seconds) noexcept : seconds_{seconds} {}
   /// Gives way and is true, until the time is over.
   bool poll() noexcept;
-  /// For who waits for what cannot wake it, such as messages: gives way, and after 25 times as long sleeps a little each
+  /// For who waits for what cannot wake it, such as messages: gives way, and after ten times as long sleeps a little each
   /// time. A scheduler may keep others from a core for long where somebody only gives way.
   void pause() noexcept;
   /// Something came: the time starts anew.

@@ -38,7 +38,9 @@ Status commit_asking(SharedSegment& segment, std::uint64_t offset, std::uint64_t
 }
 
 /// Polling, with a yield each time, beats sleeping for waits of this length even on cores that many ranks share.
-constexpr double default_spin_s = 2e-3;
+constexpr double spin_within_node_s = 2e-3;
+/// News from other nodes takes longer anyway, and storage that is reached over the network needs the cores meanwhile.
+constexpr double spin_between_nodes_s = 50e-6;
 
 }  // namespace
 
@@ -74,7 +76,6 @@ Result<std::shared_ptr<Team>> Team::create(MPI_Comm communicator, const Options&
 
 Status Team::meet(const Options& options) {
   MPI_Comm_rank(given_, &rank_);
-  spin_s_ = options.spin_s >= 0 ? options.spin_s : default_spin_s;
   present_ = options.present;
   auto own = SharedSegment::create_empty();
   if (own) node_room_ = std::move(*own);
@@ -84,6 +85,8 @@ Status Team::meet(const Options& options) {
   id_ = introductions_.front().id;
   const Status status = attempt("make a context", [&] {
     find_nodes(options.ranks_per_node);
+    const double chosen_s = nodes_.nodes() > 1 ? spin_between_nodes_s : spin_within_node_s;
+    spin_s_ = options.spin_s >= 0 ? options.spin_s : chosen_s;
     return own ? map_node((options.room + page - 1) / page * page) : own.status();
   });
   introductions_ = {};

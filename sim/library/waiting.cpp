@@ -36,9 +36,10 @@ bool Patience::poll() noexcept { return false; }  // sleeping costs nothing here
 
 void Patience::pause() noexcept { s4u::this_actor::sleep_for(poll_s); }
 
-void sleep_while_equal(std::atomic<std::uint32_t>& word, std::uint32_t seen) noexcept {
+bool sleep_while_equal(std::atomic<std::uint32_t>& word, std::uint32_t seen, double) noexcept {
   std::unique_lock lock{*neighbours().mutex};
   if (word.load() == seen) neighbours().change->wait_for(lock, 1.0);
+  return true;  // messages go on without anybody looking after them
 }
 
 void wake_all(std::atomic<std::uint32_t>&) noexcept { neighbours().change->notify_all(); }

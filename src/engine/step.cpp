@@ -297,6 +297,7 @@ void Step::Impl::work_until(const std::function<bool()>& done) {
   auto& queue = context_.under_way;
   Team& team = pass_.team;
   Patience patience{team.spin_s()}, unwoken{team.spin_s()};
+  Nap nap;
   double since = 0;  // when it began to sleep
   while (!done() && !team.broken()) {
     const std::uint32_t heard = team.own_doorbell().listen();
@@ -304,6 +305,7 @@ void Step::Impl::work_until(const std::function<bool()>& done) {
     if (progress_all(poll)) {
       patience.renew();
       unwoken.renew();
+      nap.renew();
       since = 0;
       continue;
     }
@@ -322,7 +324,7 @@ void Step::Impl::work_until(const std::function<bool()>& done) {
       unwoken.pause();
     } else if (!patience.poll()) {
       if (since == 0) since = clock_s();
-      if (!team.deserted()) team.own_doorbell().sleep(heard);
+      if (!team.deserted()) team.sleep(heard, nap);
       (void)team.diverged(since);
     }
     pass_.report.wait_s += now() - start;

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
 #include <ctime>
 
@@ -33,9 +34,11 @@ void Patience::pause() noexcept {
     nanosleep(&little, nullptr);
 }
 
-void sleep_while_equal(std::atomic<std::uint32_t>& word, std::uint32_t seen) noexcept {
-  const timespec second{1, 0};
-  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, seen, &second, nullptr, 0);
+bool sleep_while_equal(std::atomic<std::uint32_t>& word, std::uint32_t seen, double most_s) noexcept {
+  const auto whole = static_cast<time_t>(most_s);
+  const timespec most{whole, static_cast<long>(1e9 * (most_s - static_cast<double>(whole)))};
+  return ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, seen, &most, nullptr, 0) == 0 ||
+         errno != ETIMEDOUT;
 }
 
 void wake_all(std::atomic<std::uint32_t>& word) noexcept {

@@ -41,6 +41,8 @@ Status commit_asking(SharedSegment& segment, std::uint64_t offset, std::uint64_t
 constexpr double spin_within_node_s = 2e-3;
 /// News from other nodes takes longer anyway, and storage that is reached over the network needs the cores meanwhile.
 constexpr double spin_between_nodes_s = 50e-6;
+/// Then who waits looks whether the others still can come.
+constexpr double longest_sleep_s = 1;
 
 }  // namespace
 
@@ -275,9 +277,22 @@ bool Team::all_heard(std::uint32_t agreement) noexcept {
   return true;
 }
 
+double Team::length(Nap& nap) const noexcept { return nodes_.nodes() > 1 ? nap.next_s() : longest_sleep_s; }
+
+void Team::look_after_messages() noexcept {
+  if (nodes_.nodes() == 1) return;
+  int any = 0;
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, communicator_, &any, MPI_STATUS_IGNORE);
+}
+
+void Team::sleep(std::uint32_t heard, Nap& nap) noexcept {
+  if (!own_doorbell().sleep(heard, length(nap))) look_after_messages();
+}
+
 void Team::wait_for_result() noexcept {
   Control& first = control(0);
   Patience patience{spin_s_};
+  Nap nap;
   const double since = clock_s();
   while (true) {
     const std::uint32_t heard = own_doorbell().listen();
@@ -285,13 +300,14 @@ void Team::wait_for_result() noexcept {
     if (patience.poll()) continue;
     if (!speaks_for_node()) {
       first.sleepers.fetch_add(1);
-      sleep_while_equal(first.generation, generation_);
+      const bool woken = sleep_while_equal(first.generation, generation_, length(nap));
       first.sleepers.fetch_sub(1);
+      if (!woken) look_after_messages();
     } else if (reducing_) {
       patience.pause();
       continue;
     } else if (!first.node_complete.load()) {
-      own_doorbell().sleep(heard);
+      sleep(heard, nap);
     }
     if (complete() || diverged(since)) return;
   }
@@ -319,7 +335,7 @@ Outcome Team::others_arrived(const Outcome& mine) noexcept {
     const std::uint32_t heard = first.doorbell.listen();
     if (broken_ || first.arrived.load() == others || deserted()) break;
     if (patience.poll()) continue;
-    first.doorbell.sleep(heard);
+    first.doorbell.sleep(heard, longest_sleep_s);
     if (first.arrived.load() != others) (void)diverged(since);
   }
   first.awaits_others.store(0);

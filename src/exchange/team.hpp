@@ -191,6 +191,9 @@ class Team {
   [[nodiscard]] Doorbell& own_doorbell() noexcept { return doorbell(local_rank_); }
   /// How long to poll before sleeping.
   [[nodiscard]] double spin_s() const noexcept { return spin_s_; }
+  /// Until the doorbell rings, or for this nap. What this rank has sent may still be in the MPI library's own memory, which
+  /// only calls of MPI move on, while the receiver waits for it: nobody who has sent something may just sleep.
+  void sleep(std::uint32_t heard, Nap& nap) noexcept;
 
  private:
   struct Control;
@@ -226,6 +229,10 @@ class Team {
   void post(int slot, std::span<const std::byte> mine, Outcome& outcome) noexcept;
   Status posts(int slot, Posts& found);
   int next_slot() noexcept { return static_cast<int>(posts_++ % first_free_segment); }
+  /// How long who waits may sleep at once.
+  [[nodiscard]] double length(Nap& nap) const noexcept;
+  /// For who has slept for as long as it may.
+  void look_after_messages() noexcept;
   [[nodiscard]] bool speaks_for_node() const noexcept { return leader() && nodes_.nodes() > 1; }
   /// Whether all ranks of the node have now arrived.
   bool bring(const Outcome& mine) noexcept;

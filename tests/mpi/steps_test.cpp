@@ -79,6 +79,26 @@ TEST_P(Steps, can_be_finished_by_close_after_others_were_started) {
   }
 }
 
+// Run a second time where sockets take little at once and the MPI library keeps the rest: then a rank that has sent
+// everything must not just sleep.
+TEST_P(Steps, go_on_when_sockets_are_full) {
+  Context weir = make();
+  const Part part = Part::blocks(rank(), ranks(), 20'000, 4);
+  const auto data = part.all_data(5);
+  std::optional<Plan> plan;
+  for (int pass = 0; pass < 400; ++pass) {
+    auto opened = plan ? weir.create(file("data"), *plan)
+                       : weir.create(file("data"), {{"plan.mode", "aggregate"}, {"plan.aggregators", "4"}});
+    ASSERT_EQ(same(opened), Code::ok) << opened.status().message();
+    auto step = plan ? opened->step() : opened->declare(part.declaration());
+    ASSERT_EQ(same(step), Code::ok) << step.status().message();
+    EXPECT_EQ(give(*step, data).message(), "");
+    EXPECT_EQ(opened->close(*step).message(), "");
+    plan = step->plan();
+  }
+  expect_contents(file("data"), pattern_file(5, part.file_size));
+}
+
 TEST_P(Steps, may_be_declared_anew_by_some_ranks_and_known_to_others) {
   Context weir = make();
   auto opened = weir.create(file("data"), small());

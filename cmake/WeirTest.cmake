@@ -35,6 +35,10 @@ else()
   list(APPEND weir_test_environment RANDOM_CASES=40 FAULT_STRIDE=4)
 endif()
 
+# Under it Open MPI's sockets take little at once, and the library keeps the rest until it is called again.
+set(weir_full_sockets env OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_sndbuf=4096 OMPI_MCA_btl_tcp_rcvbuf=4096
+  OMPI_MCA_btl_tcp_eager_limit=4096 OMPI_MCA_btl_tcp_rndv_eager_limit=4096)
+
 # Tests that are found when ctest starts cannot be given more than one variable each, so ctest itself has them.
 set(weir_environment_file ${CMAKE_BINARY_DIR}/test_environment.cmake)
 file(WRITE ${weir_environment_file} "")

@@ -41,8 +41,6 @@ Status commit_asking(SharedSegment& segment, std::uint64_t offset, std::uint64_t
 constexpr double spin_within_node_s = 2e-3;
 /// News from other nodes takes longer anyway, and storage that is reached over the network needs the cores meanwhile.
 constexpr double spin_between_nodes_s = 50e-6;
-/// Then who waits looks whether the others still can come.
-constexpr double longest_sleep_s = 1;
 
 }  // namespace
 
@@ -78,6 +76,9 @@ Result<std::shared_ptr<Team>> Team::create(MPI_Comm communicator, const Options&
 
 Status Team::meet(const Options& options) {
   MPI_Comm_rank(given_, &rank_);
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  any_thread_ = level == MPI_THREAD_MULTIPLE;
   present_ = options.present;
   auto own = SharedSegment::create_empty();
   if (own) node_room_ = std::move(*own);
@@ -277,16 +278,14 @@ bool Team::all_heard(std::uint32_t agreement) noexcept {
   return true;
 }
 
-double Team::length(Nap& nap) const noexcept { return nodes_.nodes() > 1 ? nap.next_s() : longest_sleep_s; }
-
 void Team::look_after_messages() noexcept {
-  if (nodes_.nodes() == 1) return;
-  int any = 0;
-  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, communicator_, &any, MPI_STATUS_IGNORE);
+  int may_call = any_thread_ || nodes_.nodes() > 1, any = 0;
+  if (!may_call) MPI_Is_thread_main(&may_call);
+  if (may_call) MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE);
 }
 
 void Team::sleep(std::uint32_t heard, Nap& nap) noexcept {
-  if (!own_doorbell().sleep(heard, length(nap))) look_after_messages();
+  if (!own_doorbell().sleep(heard, nap.next_s())) look_after_messages();
 }
 
 void Team::wait_for_result() noexcept {
@@ -300,7 +299,7 @@ void Team::wait_for_result() noexcept {
     if (patience.poll()) continue;
     if (!speaks_for_node()) {
       first.sleepers.fetch_add(1);
-      const bool woken = sleep_while_equal(first.generation, generation_, length(nap));
+      const bool woken = sleep_while_equal(first.generation, generation_, nap.next_s());
       first.sleepers.fetch_sub(1);
       if (!woken) look_after_messages();
     } else if (reducing_) {
@@ -329,13 +328,14 @@ Outcome Team::others_arrived(const Outcome& mine) noexcept {
   Control& first = control(0);
   const auto others = static_cast<std::uint32_t>(local_size()) - 1;
   Patience patience{spin_s_};
+  Nap nap;
   const double since = clock_s();
   first.awaits_others.store(1);
   while (true) {
     const std::uint32_t heard = first.doorbell.listen();
     if (broken_ || first.arrived.load() == others || deserted()) break;
     if (patience.poll()) continue;
-    first.doorbell.sleep(heard, longest_sleep_s);
+    sleep(heard, nap);
     if (first.arrived.load() != others) (void)diverged(since);
   }
   first.awaits_others.store(0);

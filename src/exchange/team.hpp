@@ -191,8 +191,9 @@ class Team {
   [[nodiscard]] Doorbell& own_doorbell() noexcept { return doorbell(local_rank_); }
   /// How long to poll before sleeping.
   [[nodiscard]] double spin_s() const noexcept { return spin_s_; }
-  /// Until the doorbell rings, or for this nap. What this rank has sent may still be in the MPI library's own memory, which
-  /// only calls of MPI move on, while the receiver waits for it: nobody who has sent something may just sleep.
+  /// Until the doorbell rings, or for this nap. What this rank or the program has sent may still be in the MPI library's own
+  /// memory, which only calls of MPI move on, and the receiver may have to come before anybody can go on: nobody may just
+  /// sleep.
   void sleep(std::uint32_t heard, Nap& nap) noexcept;
 
  private:
@@ -229,8 +230,6 @@ class Team {
   void post(int slot, std::span<const std::byte> mine, Outcome& outcome) noexcept;
   Status posts(int slot, Posts& found);
   int next_slot() noexcept { return static_cast<int>(posts_++ % first_free_segment); }
-  /// How long who waits may sleep at once.
-  [[nodiscard]] double length(Nap& nap) const noexcept;
   /// For who has slept for as long as it may.
   void look_after_messages() noexcept;
   [[nodiscard]] bool speaks_for_node() const noexcept { return leader() && nodes_.nodes() > 1; }
@@ -275,6 +274,7 @@ class Team {
   std::uint64_t room_used_ = 0, room_end_ = 0;
   double spin_s_ = 0;
   bool present_ = true;
+  bool any_thread_ = false;  // may call MPI
 };
 
 /// Messages of any length, cut to what MPI can count: into so many.

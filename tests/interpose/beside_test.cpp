@@ -7,7 +7,7 @@
 
 #include "file_world.hpp"
 
-/// Non-blocking accesses, which are carried out beside the program.
+/// Non-blocking accesses, which are carried out beside the program, and messages of the program that are under way.
 namespace weir::testing {
 namespace {
 
@@ -26,6 +26,22 @@ TEST_F(Beside, one_rank_may_wait_for_another_between_start_and_end_of_a_non_bloc
   EXPECT_EQ(request, MPI_REQUEST_NULL);
   EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
   EXPECT_EQ(contents("later"), std::string{"abcdefg"}.substr(0, static_cast<std::size_t>(ranks())));
+}
+
+TEST_F(Beside, a_message_arrives_though_its_sender_waits_in_a_collective_access) {
+  MPI_File opened = open("message");
+  const std::string mine(100, static_cast<char>('a' + rank()));
+  std::vector<char> message(20'000);
+  const auto length = static_cast<int>(message.size());
+  for (int turn = 0; turn < 200; ++turn) {
+    if (rank() + 1 < ranks()) MPI_Send(message.data(), length, MPI_BYTE, rank() + 1, 0, MPI_COMM_WORLD);
+    if (rank() > 0) MPI_Recv(message.data(), length, MPI_BYTE, rank() - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    EXPECT_EQ(MPI_File_write_at_all(opened, 100 * rank(), mine.data(), 100, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  }
+  EXPECT_EQ(MPI_File_close(&opened), MPI_SUCCESS);
+  std::string expected;
+  for (int i = 0; i < ranks(); ++i) expected.append(100, static_cast<char>('a' + i));
+  EXPECT_EQ(contents("message"), expected);
 }
 
 TEST_F(Beside, a_non_blocking_access_has_the_view_with_which_it_began) {

@@ -127,6 +127,13 @@ extern "C" void pass_on(int signal) { ::kill(waited_for, signal); }
 
 }  // namespace
 
+bool enter_own_network() {
+  if (::unshare(CLONE_NEWNET) != 0) return false;
+  set_up_loopback();
+  choose_congestion_control();
+  return true;
+}
+
 void start_host(const State& state, const std::string& name) {
   Pipe go, ready;
   std::fflush(nullptr);

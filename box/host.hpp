@@ -14,6 +14,10 @@ void start_host(const State& state, const std::string& name);
 /// Ends a host with everything that runs on it, at once, as if its power were cut. Nothing when it is down already.
 void kill_host(const State& state, const std::string& name);
 
+/// This process gets a network that has only the loopback device, with Linux's own congestion control, and so do those it
+/// starts. False when it may not; all stays as it was.
+bool enter_own_network();
+
 /// All namespaces of a host.
 Inside inside(const State& state, const std::string& name);
 /// Only its network, with the caller's process numbers and files.

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -10,6 +11,7 @@
 #include "bench_common.hpp"
 #include "bench_job.hpp"
 #include "bench_peer.hpp"
+#include "box/host.hpp"
 #include "commands.hpp"
 #include "core/units.hpp"
 #include "launch.hpp"
@@ -81,6 +83,13 @@ std::vector<bench::Measurement> measure(const RanOptions& options, const Point& 
   return measured;
 }
 
+std::string congestion_control() {
+  std::ifstream file{"/proc/sys/net/ipv4/tcp_congestion_control"};
+  std::string name = "unknown";
+  file >> name;
+  return name;
+}
+
 std::string shown(const bench::Ratio& ratio) {
   return fmt::format("{:.2f} [{:.2f}, {:.2f}]", ratio.ratio, ratio.interval.low, ratio.interval.high);
 }
@@ -88,7 +97,7 @@ std::string shown(const bench::Ratio& ratio) {
 /// The part of this machine's processors that was at work, over all runs.
 double busy(const std::vector<double>& busy_s, const std::vector<double>& all_s) {
   const auto sum = [](const std::vector<double>& of) { return std::accumulate(of.begin(), of.end(), 0.0); };
-  return sum(busy_s) / (sum(all_s) * static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN)));
+  return std::min(1.0, sum(busy_s) / (sum(all_s) * static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN))));
 }
 
 /// The lines of a figure, and the same for programs.
@@ -151,6 +160,8 @@ void run_ran(const RanOptions& options) {
   // As beside a peer: shared memory would be another transport than that between nodes.
   ::setenv("UCX_TLS", "tcp", 0);
   ::setenv("UCX_NET_DEVICES", "lo", 0);
+  // What the machine uses elsewhere may spread messages over time, on a way that has no limit of its own.
+  if (std::getenv("UCX_NET_DEVICES") == std::string{"lo"}) box::enter_own_network();
   const std::string worker = worker_path();
   const Progress progress;
   bench::Results results;
@@ -164,9 +175,10 @@ void run_ran(const RanOptions& options) {
   for (const int ranks : options.ranks)
     fill(by_ranks, {std::to_string(ranks), bytes_of_option(options.fixed_chunk, "--chunk"), ranks});
   progress.clear();
-  const std::string way = options.transport == "ucx" ? fmt::format("reached by UCX ({} on {})", std::getenv("UCX_TLS"),
-                                                                   std::getenv("UCX_NET_DEVICES"))
-                                                     : "mapped: every way is copies in the memory of this machine";
+  const std::string way = options.transport == "ucx"
+                              ? fmt::format("reached by UCX ({} on {}, congestion control {})", std::getenv("UCX_TLS"),
+                                            std::getenv("UCX_NET_DEVICES"), congestion_control())
+                              : "mapped: every way is copies in the memory of this machine";
   std::string text = fmt::format("{} a rank through a memory server on this machine, {}; {} ranks:\n{}", options.bytes,
                                  way, options.fixed_ranks, by_chunk.text());
   text += fmt::format("\nthe same in chunks of {}:\n{}", options.fixed_chunk, by_ranks.text());

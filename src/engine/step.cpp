@@ -296,7 +296,7 @@ void Step::Impl::work_until(const std::function<bool()>& done) {
   const auto keep = shared_from_this();
   auto& queue = context_.under_way;
   Team& team = pass_.team;
-  Patience patience{team.spin_s()}, unwoken{team.spin_s()};
+  Patience patience{team.storing_spin_s()}, unwoken{team.storing_spin_s()};
   Nap nap;
   double since = 0;  // when it began to sleep
   while (!done() && !team.broken()) {
@@ -313,7 +313,7 @@ void Step::Impl::work_until(const std::function<bool()>& done) {
     if (poll) {
       unwoken.pause();
     } else if (queue.front().get() == this && arrived()) {
-      team.wait_for_result();
+      team.wait_for_result(team.storing_spin_s());
       pass_.report.meeting_s += now() - start;
       pass_.report.wait_s += now() - start;
       go_on();

@@ -101,7 +101,7 @@ void Step::Impl::go_on() noexcept {
 
 void Step::Impl::carry_all() noexcept {
   remote_->carry_in_background();
-  Patience patience{pass_.team.spin_s()};
+  Patience patience{pass_.team.storing_spin_s()};
   while (!stage_done()) {
     if (aggregator_->progress())
       patience.renew();

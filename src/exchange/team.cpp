@@ -38,9 +38,10 @@ Status commit_asking(SharedSegment& segment, std::uint64_t offset, std::uint64_t
 }
 
 /// Polling, with a yield each time, beats sleeping for waits of this length even on cores that many ranks share.
-constexpr double spin_within_node_s = 2e-3;
-/// News from other nodes takes longer anyway, and storage that is reached over the network needs the cores meanwhile.
-constexpr double spin_between_nodes_s = 50e-6;
+constexpr double default_spin_s = 2e-3;
+/// What several nodes store takes longer anyway, and storage that is reached over the network needs the cores
+/// meanwhile.
+constexpr double storing_between_nodes_s = 50e-6;
 
 }  // namespace
 
@@ -76,6 +77,8 @@ Result<std::shared_ptr<Team>> Team::create(MPI_Comm communicator, const Options&
 
 Status Team::meet(const Options& options) {
   MPI_Comm_rank(given_, &rank_);
+  const bool chosen = options.spin_s < 0;
+  spin_s_ = chosen ? default_spin_s : options.spin_s;
   int level = MPI_THREAD_SINGLE;
   MPI_Query_thread(&level);
   any_thread_ = level == MPI_THREAD_MULTIPLE;
@@ -88,8 +91,7 @@ Status Team::meet(const Options& options) {
   id_ = introductions_.front().id;
   const Status status = attempt("make a context", [&] {
     find_nodes(options.ranks_per_node);
-    const double chosen_s = nodes_.nodes() > 1 ? spin_between_nodes_s : spin_within_node_s;
-    spin_s_ = options.spin_s >= 0 ? options.spin_s : chosen_s;
+    storing_spin_s_ = chosen && nodes_.nodes() > 1 ? storing_between_nodes_s : spin_s_;
     return own ? map_node((options.room + page - 1) / page * page) : own.status();
   });
   introductions_ = {};
@@ -288,9 +290,9 @@ void Team::sleep(std::uint32_t heard, Nap& nap) noexcept {
   if (!own_doorbell().sleep(heard, nap.next_s())) look_after_messages();
 }
 
-void Team::wait_for_result() noexcept {
+void Team::wait_for_result(double spin_s) noexcept {
   Control& first = control(0);
-  Patience patience{spin_s_};
+  Patience patience{spin_s};
   Nap nap;
   const double since = clock_s();
   while (true) {
@@ -318,9 +320,9 @@ Status Team::agreed(const Status& mine) noexcept {
   return status_of(agree(outcome));
 }
 
-const Outcome& Team::agree(const Outcome& mine) noexcept {
+const Outcome& Team::agree(const Outcome& mine, double spin_s) noexcept {
   arrive(mine);
-  wait_for_result();
+  wait_for_result(spin_s);
   return result_;
 }
 

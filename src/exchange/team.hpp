@@ -81,13 +81,15 @@ class Team {
   /// Whether all have arrived; makes progress between nodes.
   [[nodiscard]] bool complete() noexcept;
   [[nodiscard]] const Outcome& result() const noexcept { return result_; }
-  void wait_for_result() noexcept;
+  void wait_for_result() noexcept { wait_for_result(spin_s_); }
+  void wait_for_result(double spin_s) noexcept;
   /// How many there were.
   [[nodiscard]] std::uint32_t agreements() const noexcept { return generation_; }
   /// Whether all ranks of this node know the result of that one. From any thread.
   [[nodiscard]] bool all_heard(std::uint32_t agreement) noexcept;
   /// arrive, wait, result.
-  const Outcome& agree(const Outcome& mine) noexcept;
+  const Outcome& agree(const Outcome& mine) noexcept { return agree(mine, spin_s_); }
+  const Outcome& agree(const Outcome& mine, double spin_s) noexcept;
   /// The first problem of all the ranks'.
   Status agreed(const Status& mine) noexcept;
   /// The same, and rank 0 does something when all others have arrived and before anybody leaves; it may change the
@@ -95,10 +97,10 @@ class Team {
   template <class Action>
   const Outcome& agree_then(const Outcome& mine, Action&& act) {
     if (nodes_.nodes() > 1) {
-      Outcome all = agree(mine);
+      Outcome all = agree(mine, storing_spin_s_);
       if (all.other_call != 0) return result_;  // those who called something else do not come again
       if (rank_ == 0) act(all);
-      return agree(all_but_first(all));
+      return agree(all_but_first(all), storing_spin_s_);
     }
     if (rank_ != 0) return agree(mine);
     Outcome all = others_arrived(mine);
@@ -189,8 +191,8 @@ class Team {
   // --- waiting ---
   [[nodiscard]] Doorbell& doorbell(int local_rank) noexcept;
   [[nodiscard]] Doorbell& own_doorbell() noexcept { return doorbell(local_rank_); }
-  /// How long to poll before sleeping.
-  [[nodiscard]] double spin_s() const noexcept { return spin_s_; }
+  /// How long to poll before sleeping while others move and store data.
+  [[nodiscard]] double storing_spin_s() const noexcept { return storing_spin_s_; }
   /// Until the doorbell rings, or for this nap. What this rank or the program has sent may still be in the MPI library's own
   /// memory, which only calls of MPI move on, and the receiver may have to come before anybody can go on: nobody may just
   /// sleep.
@@ -272,7 +274,7 @@ class Team {
   std::uint32_t posts_ = 0;
   std::array<Place, segments> places_{};
   std::uint64_t room_used_ = 0, room_end_ = 0;
-  double spin_s_ = 0;
+  double spin_s_ = 0, storing_spin_s_ = 0;
   bool present_ = true;
   bool any_thread_ = false;  // may call MPI
 };

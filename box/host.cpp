@@ -128,7 +128,8 @@ extern "C" void pass_on(int signal) { ::kill(waited_for, signal); }
 }  // namespace
 
 bool enter_own_network() {
-  if (::unshare(CLONE_NEWNET) != 0) return false;
+  constexpr const char* needed = "/proc/sys/net/ipv4/tcp_congestion_control";
+  if (::access(needed, W_OK) != 0 || ::unshare(CLONE_NEWNET) != 0) return false;
   set_up_loopback();
   choose_congestion_control();
   return true;

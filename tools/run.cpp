@@ -52,12 +52,8 @@ std::string refusal(const Executable& program) {
 }
 
 /// The program among the launcher's arguments: the first word that is one. Values of options rarely are.
-std::optional<Executable> program_in(const std::vector<std::string>& words) {
-  for (const std::string& word : words) {
-    if (word.starts_with('-')) continue;
-    if (const auto path = find_program(word)) return Executable::read(*path);
-  }
-  return {};
+auto program_in(const std::vector<std::string>& words) {
+  return std::ranges::find_if(words, [](const auto& word) { return !word.starts_with('-') && find_program(word); });
 }
 
 bool is_named(const std::string& launcher, const char* name) {
@@ -91,11 +87,13 @@ std::string launch(std::string launcher, std::vector<std::string> words) {
   }
   if (words.empty()) return "weir: cannot run: no program is given\n      for example: weir run -n 16 ./app";
   const auto program = program_in(words);
-  if (program)
-    if (const std::string why = refusal(*program); !why.empty()) return why;
+  if (program != words.end())
+    if (const auto executable = Executable::read(*find_program(*program)))
+      if (const std::string why = refusal(*executable); !why.empty()) return why;
   const std::string library = preload_library();
   if (library.empty()) return "weir: cannot run: libweir_mpiio.so is not beside libweir.so\n      install it there";
-  if (is_slurm(launcher) && std::ranges::any_of(words, [](const auto& w) { return w.starts_with("--export"); }))
+  if (is_slurm(launcher) &&
+      std::any_of(words.cbegin(), program, [](const auto& w) { return w.starts_with("--export"); }))
     return fmt::format(
         "weir: cannot run: srun has no room for Weir's library beside your --export\n"
         "      leave out weir run, and add LD_PRELOAD={} there",

@@ -47,3 +47,5 @@ runs 0 "$weir" run ./srun -n 2 sh -c 'exit 0'
 says out "--export=ALL,LD_PRELOAD="
 runs 2 "$weir" run ./srun --export=NONE -n 2 sh -c 'exit 0'
 says err "add LD_PRELOAD="
+runs 0 "$weir" run ./srun -n 2 sh --export=mine
+says out "--export=mine"

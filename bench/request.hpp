@@ -25,6 +25,7 @@ struct Request {
   std::map<std::string, std::string> hints;     ///< MPI-IO's
   bool through_run = false;                     ///< both sides make calls of MPI-IO, which `weir run` has taken over
   int readers = 0;                              ///< in a workflow: ranks that read
+  std::vector<std::string> storage_devices = {};  ///< network devices of compute hosts, each to one storage host
 };
 
 /// One operation and step against one baseline, measured.
@@ -34,6 +35,7 @@ struct Measurement {
   std::string formulation;                                    ///< of the baseline, the fastest
   std::map<std::string, std::vector<double>> formulations_s;  ///< by block; one that was dropped has fewer
   std::vector<double> weir_s, baseline_s;                     ///< by pair
+  std::vector<double> carried_bytes;  ///< on the link to a storage host that carried most for Weir, by pair; 0: unknown
   int warm_ups = 0;
   std::vector<std::string> problems;               ///< runs whose contents were wrong
   std::uint64_t peak_memory_bytes = 0;             ///< growth of the resident memory, of the rank where it is largest
@@ -54,9 +56,9 @@ struct Answer {
 };
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Request, workload, parameters, baseline, operations, directory, existing, pairs,
-                                   budget_s, seed, settings, hints, through_run, readers)
+                                   budget_s, seed, settings, hints, through_run, readers, storage_devices)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Measurement, operation, step, formulation, formulations_s, weir_s, baseline_s,
-                                   warm_ups, problems, peak_memory_bytes, buffer_bytes, list_bytes, plan, busy_s,
+                                   carried_bytes, warm_ups, problems, peak_memory_bytes, buffer_bytes, list_bytes, plan, busy_s,
                                    memcpy_s, plain_s, empty_s, least_meeting_s, mean_meeting_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Answer, phase, done, measurements, mpi)
 

@@ -16,6 +16,8 @@ std::string percent_of(double limit_s, const Results::Entry& entry) {
   return fmt::format("{:.0f} %", 100 * limit_s / median(entry.measurement.weir_s));
 }
 
+std::string percent(double part) { return part > 0 ? fmt::format("{:.0f} %", 100 * part) : "-"; }
+
 std::string baseline_name(const Results::Entry& entry) {
   if (entry.baseline == "weir") return "weir (control)";
   return fmt::format("{}, {}", entry.baseline, entry.measurement.formulation);
@@ -40,7 +42,7 @@ std::string limits_table(const Results& results) {
                                                "reached", "empty run", "memory grew", "buffers", "lists", "load",
                                                "steal", "others"}};
   const bool wire = results.wire_bytes_per_s > 0;
-  if (wire) lines.front().insert(lines.front().begin() + 3, {"wire", "reached"});
+  if (wire) lines.front().insert(lines.front().begin() + 3, {"wire", "reached", "busiest link"});
   for (const auto& entry : results.entries) {
     const Measurement& m = entry.measurement;
     lines.push_back({m.operation, m.step, entry.baseline, format_seconds(m.memcpy_s), percent_of(m.memcpy_s, entry),
@@ -51,7 +53,8 @@ std::string limits_table(const Results& results) {
                      wire ? "-" : fmt::format("{:.0f} %", entry.others_percent)});
     if (wire)
       lines.back().insert(lines.back().begin() + 3,
-                          {format_seconds(results.wire_s()), percent_of(results.wire_s(), entry)});
+                          {format_seconds(results.wire_s()), percent_of(results.wire_s(), entry),
+                           percent(results.busiest_link_part(m))});
   }
   return aligned(lines);
 }
@@ -123,7 +126,8 @@ nlohmann::ordered_json entry_json(const Results& results, const Results::Entry& 
            {{"memcpy_s", m.memcpy_s},
             {"one_process_s", m.plain_s},
             {"empty_run_s", m.empty_s},
-            {"wire_s", results.wire_s()}}},
+            {"wire_s", results.wire_s()},
+            {"busiest_link_part", results.busiest_link_part(m)}}},
           {"machine",
            {{"before", nlohmann::json(entry.before)},
             {"after", nlohmann::json(entry.after)},
@@ -147,6 +151,13 @@ void Results::end_job(const std::string& baseline, double others_percent) {
 
 double Results::wire_s() const {
   return wire_bytes_per_s > 0 ? static_cast<double>(workload.file_bytes) / wire_bytes_per_s : 0;
+}
+
+double Results::busiest_link_part(const Measurement& measurement) const {
+  std::vector<double> parts;
+  for (std::size_t pair = 0; pair < measurement.carried_bytes.size(); ++pair)
+    parts.push_back(measurement.carried_bytes[pair] / link_bytes_per_s / measurement.weir_s[pair]);
+  return link_bytes_per_s > 0 ? median(std::move(parts)) : 0;
 }
 
 bool Results::right() const {

@@ -29,6 +29,7 @@ struct Results {
   std::string mpi;
   std::string file_system;
   double wire_bytes_per_s = 0;  ///< what the links to the storage carry, where they are known
+  double link_bytes_per_s = 0;  ///< and one of them, headers included
   nlohmann::ordered_json box;   ///< the box that it ran in, as `weir box compare` needs it; null: none
   std::vector<Entry> entries;
   std::vector<Failure> failures;
@@ -39,6 +40,9 @@ struct Results {
   void end_job(const std::string& baseline, double others_percent);
   /// How long the links to the storage need for the file; 0 where they are not known.
   [[nodiscard]] double wire_s() const;
+  /// The part of Weir's time that the busiest link to a storage host needed for what it carried, which depends on how the
+  /// file system placed the file; the median, 0 where it is not known.
+  [[nodiscard]] double busiest_link_part(const Measurement& measurement) const;
   /// Every run moved the right bytes and every job was finished.
   [[nodiscard]] bool right() const;
 };

@@ -54,11 +54,11 @@ Measurement ThreeWays::measure(Operation operation, const Ways& ways, const Prog
     std::iota(order.begin(), order.end(), 0U);
     std::ranges::shuffle(order, random);
     for (const std::size_t way : order) {
-      const auto [seconds, problem, busy_s] = trial_.run(*ways[way], operation, StepKind::repeated);
-      if (!problem.empty()) result.problems.push_back(fmt::format("{}: {}", ways[way]->name(), problem));
+      const Trial::Outcome run = trial_.run(*ways[way], operation, StepKind::repeated);
+      if (!run.problem.empty()) result.problems.push_back(fmt::format("{}: {}", ways[way]->name(), run.problem));
       if (block < warm_ups) continue;
-      times[way].push_back(seconds);
-      result.busy_s[ways[way]->name()].push_back(busy_s);
+      times[way].push_back(run.seconds);
+      result.busy_s[ways[way]->name()].push_back(run.busy_s);
       const Report report = ways[way]->report();
       if (ways[way] != ways.back() && report.bytes > 0 && report.remote_bytes == 0)
         result.problems.push_back(fmt::format("{}: it did not go through remote memory", ways[way]->name()));

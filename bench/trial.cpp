@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <numeric>
+#include <sstream>
 
 #include "collective.hpp"
 #include "core/errors.hpp"
@@ -24,6 +25,23 @@ double busy_seconds() {
   return up_s * static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN)) - idle_s;
 }
 
+/// Bytes that have passed the one of these devices that this host has; 0 where it has none.
+std::uint64_t bytes_carried(const std::vector<std::string>& devices, Operation operation) {
+  if (devices.empty()) return 0;
+  constexpr int received = 0, sent = 8;  // columns
+  std::ifstream file{"/proc/net/dev"};
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words{line};
+    std::string name;
+    words >> name;
+    if (name.empty() || std::ranges::find(devices, name.substr(0, name.size() - 1)) == devices.end()) continue;
+    std::uint64_t bytes = 0;
+    for (int column = 0; column <= (operation == Operation::write ? sent : received); ++column) words >> bytes;
+    return bytes;
+  }
+  return 0;
+}
+
 }  // namespace
 
 const char* name(Operation operation) { return operation == Operation::write ? "write" : "read"; }
@@ -34,6 +52,7 @@ Trial::Trial(MPI_Comm communicator, const Workload& workload, const Request& req
       stopwatch_{communicator},
       buffers_{workload.part(rank_of(communicator))},
       scene_{communicator, buffers_, request.directory + "/data", request.existing},
+      storage_devices_{request.storage_devices},
       file_bytes_{workload.file_bytes},
       seed_{request.seed} {}
 
@@ -61,13 +80,15 @@ Trial::Outcome Trial::run(Mover& mover, Operation operation, StepKind step) {
   mover.prepare(scene_, operation, step);
   lay_out(operation);
   const double before_s = busy_seconds();
+  const std::uint64_t before_bytes = bytes_carried(storage_devices_, operation);
   const double seconds = stopwatch_.time([&] { mover.move(scene_, operation); });
   const double busy_s = broadcast(communicator_, busy_seconds() - before_s);
+  const std::uint64_t carried = greatest(communicator_, bytes_carried(storage_devices_, operation) - before_bytes);
   mover.settle();
   return {seconds,
           operation == Operation::write ? check_contents(communicator_, scene_.path, file_bytes_, seed_)
                                         : first_of(communicator_, buffers_.check(contents_)),
-          busy_s};
+          busy_s, static_cast<double>(carried)};
 }
 
 double Trial::empty_run() {
@@ -80,10 +101,10 @@ Comparison::Comparison(MPI_Comm communicator, Trial& trial, Mover& weir, std::ve
                        std::uint64_t seed)
     : communicator_{communicator}, trial_{trial}, weir_{weir}, formulations_{std::move(formulations)}, random_{seed} {}
 
-double Comparison::timed(Mover& mover, Measurement& result, Operation operation, StepKind step) {
+Trial::Outcome Comparison::timed(Mover& mover, Measurement& result, Operation operation, StepKind step) {
   const Trial::Outcome outcome = trial_.run(mover, operation, step);
   if (!outcome.problem.empty()) result.problems.push_back(fmt::format("{}: {}", mover.name(), outcome.problem));
-  return outcome.seconds;
+  return outcome;
 }
 
 double Comparison::drop_hopeless(Times& times) {
@@ -129,8 +150,9 @@ Measurement Comparison::measure(Operation operation, StepKind step, int pairs, d
     std::ranges::shuffle(order, random_);
     for (const std::size_t next : order) {
       const bool weir = next == formulations_.size();
-      const double seconds = timed(weir ? weir_ : *formulations_[next], result, operation, step);
-      (weir ? result.weir_s : times[next]).push_back(seconds);
+      const Trial::Outcome outcome = timed(weir ? weir_ : *formulations_[next], result, operation, step);
+      (weir ? result.weir_s : times[next]).push_back(outcome.seconds);
+      if (weir) result.carried_bytes.push_back(outcome.carried_bytes);
     }
   }
 
@@ -138,6 +160,7 @@ Measurement Comparison::measure(Operation operation, StepKind step, int pairs, d
     list.erase(list.begin(), list.begin() + result.warm_ups);
   };
   without_warm_ups(result.weir_s);
+  without_warm_ups(result.carried_bytes);
   std::ranges::for_each(times, without_warm_ups);
   result.formulations_s = dropped_;
   for (std::size_t f = 0; f < formulations_.size(); ++f) result.formulations_s[formulations_[f]->name()] = times[f];

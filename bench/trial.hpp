@@ -19,6 +19,7 @@ class Trial {
     double seconds = 0;   ///< from when the first rank leaves the barrier until the last has closed
     std::string problem;  ///< what was wrong with the contents
     double busy_s = 0;    ///< of all processors of the first rank's machine, meanwhile
+    double carried_bytes = 0;  ///< on the link to a storage host that carried most, meanwhile; 0: unknown
   };
   /// Collective; the same outcome on every rank.
   Outcome run(Mover& mover, Operation operation, StepKind step);
@@ -33,6 +34,7 @@ class Trial {
   Stopwatch stopwatch_;
   Buffers buffers_;
   Scene scene_;
+  std::vector<std::string> storage_devices_;
   std::uint64_t file_bytes_;
   std::uint64_t seed_;          ///< of the last run
   std::uint64_t contents_ = 0;  ///< the seed of what the file holds; 0: not made for reading
@@ -52,7 +54,7 @@ class Comparison {
   Measurement measure(Operation operation, StepKind step, int pairs, double budget_s, const Progress& progress);
 
  private:
-  double timed(Mover& mover, Measurement& result, Operation operation, StepKind step);
+  Trial::Outcome timed(Mover& mover, Measurement& result, Operation operation, StepKind step);
   using Times = std::vector<std::vector<double>>;  ///< of each formulation
   /// Returns the seconds that a block will take less.
   double drop_hopeless(Times& times);

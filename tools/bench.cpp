@@ -109,6 +109,7 @@ bench::Results run_all(const BenchOptions& options, const box::State* box) {
   results.file_system = posix_traits(scratch.path()).file_system;
   if (box != nullptr) {
     results.wire_bytes_per_s = storage_links(*box);
+    results.link_bytes_per_s = box->cluster().storage_rate().bytes_per_s;
     results.box = box_facts(*box);
     const box::Order& order = box->order();
     results.file_system = fmt::format("{} in a box ({}, {})", order.storage, order.topology, order.rate);
@@ -132,6 +133,7 @@ bench::Results run_all(const BenchOptions& options, const box::State* box) {
                      .settings = settings,
                      .hints = pairs_of(options.hints, "--hint"),
                      .through_run = options.through == "run"};
+  if (box != nullptr) results.request.storage_devices = storage_devices(*box);
 
   bench::catch_interrupts();
   const Progress progress;

@@ -102,6 +102,13 @@ nlohmann::ordered_json box_facts(const box::State& state) {
             {"local", storage.local}}}};
 }
 
+std::vector<std::string> storage_devices(const box::State& state) {
+  const box::Cluster& cluster = state.cluster();
+  std::vector<std::string> devices;
+  for (const std::string& host : cluster.names(box::Role::storage)) devices.push_back(cluster.device(cluster.find(host)));
+  return devices;
+}
+
 double storage_links(const box::State& state) {
   return static_cast<double>(state.cluster().names(box::Role::storage).size()) * state.cluster().storage_rate().bytes_per_s *
          box::payload_part;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "box/state.hpp"
 
@@ -23,5 +24,8 @@ nlohmann::ordered_json box_facts(const box::State& state);
 
 /// What the storage hosts' links carry together, payload in bytes a second.
 double storage_links(const box::State& state);
+
+/// Network devices that lead to the storage hosts; those hosts' neighbours have them.
+std::vector<std::string> storage_devices(const box::State& state);
 
 }  // namespace weir::tools

@@ -1,13 +1,14 @@
 // A program that writes and reads four 3-D datasets of doubles through parallel HDF5, each rank a block of each by one
 // collective transfer. It knows nothing of Weir: run it plainly, or under `weir run`.
 //
-//   mpirun -n 16 weir_hdf5_blocks contiguous|chunked EDGE FILE [repetitions]
+//   mpirun -n 16 weir_hdf5_blocks contiguous|chunked|shared EDGE FILE [repetitions]
 //
-// EDGE is the number of points along each side of a rank's block; chunks are of half of it, so that each rank has
-// eight.
+// EDGE is the number of points along each side of a rank's block. Chunks are of half of it ("chunked"), so that each rank
+// has eight of its own, or of twice of it ("shared"), so that each holds rows of several ranks.
 #include <hdf5.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +29,7 @@ void check(bool right, const char* what) {
 
 struct Blocks {
   std::array<hsize_t, 3> whole, start, block;
-  bool chunked;
+  bool chunked, shared;
 };
 
 void move(hid_t file, int number, const Blocks& blocks, bool writes, std::vector<double>& data) {
@@ -38,7 +39,8 @@ void move(hid_t file, int number, const Blocks& blocks, bool writes, std::vector
   H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
   H5Pset_obj_track_times(creation, false);  // else no two files are the same
   std::array<hsize_t, 3> chunk = blocks.block;
-  for (hsize_t& edge : chunk) edge = (edge + 1) / 2;
+  for (hsize_t& edge : chunk) edge = blocks.shared ? 2 * edge : (edge + 1) / 2;
+  for (std::size_t d = 0; d < 3; ++d) chunk[d] = std::min(chunk[d], blocks.whole[d]);
   if (blocks.chunked) H5Pset_chunk(creation, 3, chunk.data());
   const std::string name = "set" + std::to_string(number);
   const hid_t set = writes
@@ -89,14 +91,14 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const std::string layout = argc > 1 ? argv[1] : "";
   const auto edge = static_cast<hsize_t>(argc > 2 ? std::atoi(argv[2]) : 0);
-  if (argc < 4 || edge == 0 || (layout != "contiguous" && layout != "chunked")) {
-    if (rank == 0) std::fprintf(stderr, "use: %s contiguous|chunked EDGE FILE [repetitions]\n", argv[0]);
+  if (argc < 4 || edge == 0 || (layout != "contiguous" && layout != "chunked" && layout != "shared")) {
+    if (rank == 0) std::fprintf(stderr, "use: %s contiguous|chunked|shared EDGE FILE [repetitions]\n", argv[0]);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   std::array<int, 3> grid{};
   MPI_Dims_create(ranks, 3, grid.data());
   const std::array<int, 3> place{rank / (grid[1] * grid[2]), rank / grid[2] % grid[1], rank % grid[2]};
-  Blocks blocks{{}, {}, {edge, edge, edge}, layout == "chunked"};
+  Blocks blocks{{}, {}, {edge, edge, edge}, layout != "contiguous", layout == "shared"};
   for (std::size_t d = 0; d < 3; ++d) {
     blocks.whole[d] = edge * static_cast<hsize_t>(grid[d]);
     blocks.start[d] = edge * static_cast<hsize_t>(place[d]);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# hdf5_blocks.sh BUILD contiguous|chunked EDGE [PAIRS [MPI-IO [DIRECTORY]]]: the HDF5 program plainly and under `weir run`,
+# hdf5_blocks.sh BUILD contiguous|chunked|shared EDGE [PAIRS [MPI-IO [DIRECTORY]]]: the HDF5 program plainly and under `weir run`,
 # in pairs of changing order. MPI-IO is an io component of Open MPI: romio321 (default) or ompio. Prints the median, least
 # and greatest of the pairs' ratios, of the first file and of a later one, in all and in calls of MPI-IO, and what the first
 # could be at most; every pair's files are compared.

@@ -11,7 +11,7 @@ in_pairs() {
   for pair in $(seq "$1"); do
     if [ $((pair % 2)) -eq 0 ]; then plainly "$2"; taken "$2"; else taken "$2"; plainly "$2"; fi
     cmp "$directory/plain.out" "$directory/taken.out"
-    echo "$(seconds plain) $(seconds taken)" >>"$directory/all"
+    echo "$(seconds plain) $(seconds taken) $(whole plain) $(whole taken)" >>"$directory/all"
   done
   echo "load behind: $(cut -d' ' -f1-3 /proc/loadavg)"
 }
@@ -20,6 +20,8 @@ taken() { "$build/bin/weir" run $flags --mca io "$1" $program "$directory/taken.
 # seconds plain|taken: the figures of the first round and of the third, on a line. In the second the program's memory still
 # grows; the fourth keeps its end, in which ranks that are through are busy, away from the third.
 seconds() { sed -n "s/$pattern.*/$figures/p" "$directory/$1" | sed -n '1p;3p' | paste -sd ' '; }
+# whole plain|taken: the sum of the first figure over all rounds.
+whole() { sed -n "s/$pattern.*/$figures/p" "$directory/$1" | awk '{ sum += $1 } END { print sum }'; }
 
 # ratio NAME PLAIN TAKEN [INSIDE]: median, least and greatest of two columns' ratios; of what is taken without INSIDE, which
 # is what the ratio would be if Weir took no time.

@@ -8,6 +8,7 @@ name=$2
 says table "wire"
 says table "greedy, plan.model=greedy"
 says results '"wire_s": 0.0'
+grep -q '"busiest_link_part": 0\.0*[1-9]' results || fail "how full the links to the storage were is not told" results
 ! grep -q '"verified": false' results || fail "wrong contents" results
 if "$weir" info | grep -q '^simgrid *yes'; then
   "$weir" box compare results --json compared >table

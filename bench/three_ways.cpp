@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <random>
 
@@ -63,13 +62,10 @@ Measurement ThreeWays::measure(Operation operation, const Ways& ways, const Prog
       const Report report = ways[way]->report();
       if (ways[way] != ways.back() && report.bytes > 0 && report.remote_bytes == 0)
         result.problems.push_back(fmt::format("{}: it did not go through remote memory", ways[way]->name()));
-      // Who comes last waits for nobody, and that may be another rank at the end than before.
-      const std::array<double, 2> waited_s{report.meeting_s - report.last_meeting_s, report.last_meeting_s};
-      std::array<double, 2> least_s{};
-      double sum_s = 0;
-      MPI_Allreduce(waited_s.data(), least_s.data(), 2, MPI_DOUBLE, MPI_MIN, communicator_);
+      double least_s = 0, sum_s = 0;
+      MPI_Allreduce(&report.meeting_s, &least_s, 1, MPI_DOUBLE, MPI_MIN, communicator_);
       MPI_Allreduce(&report.meeting_s, &sum_s, 1, MPI_DOUBLE, MPI_SUM, communicator_);
-      result.least_meeting_s[ways[way]->name()].push_back(least_s[0] + least_s[1]);
+      result.least_meeting_s[ways[way]->name()].push_back(least_s);
       result.mean_meeting_s[ways[way]->name()].push_back(sum_s / size_of(communicator_));
     }
   }

@@ -183,8 +183,8 @@ void run_ran(const RanOptions& options) {
                                  way, options.fixed_ranks, by_chunk.text());
   text += fmt::format("\nthe same in chunks of {}:\n{}", options.fixed_chunk, by_ranks.text());
   text +=
-      "\nmeetings: share of the time at meetings of all ranks, of the ranks that wait least in the middle and at the end, "
-      "which is what\nmeeting costs, and in brackets the mean of all ranks, who also wait for slower ones\n"
+      "\nmeetings: share of the time at meetings of all ranks, of the rank that waits least there, which is what "
+      "meeting costs,\nand in brackets the mean of all ranks, who also wait for slower ones\n"
       "busy: processors at work, servers' too; at most: sync / async if asynchronous steps kept all processors busy\n";
   for (const auto& failure : results.failures)
     text += fmt::format("failed: {}: {}\n", failure.baseline, failure.problem);

@@ -73,7 +73,6 @@ typedef struct weir_step_report {
   double storage_s;
   double wait_s;
   double meeting_s;
-  double last_meeting_s;
 } weir_step_report;
 
 const char* weir_version(void);

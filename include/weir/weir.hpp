@@ -33,8 +33,7 @@ struct Report {
   double copy_s = 0;
   double storage_s = 0;
   double wait_s = 0;
-  double meeting_s = 0;       ///< of wait_s, for the other ranks where all meet
-  double last_meeting_s = 0;  ///< of meeting_s, at the end of the step
+  double meeting_s = 0;  ///< of wait_s, for the other ranks where all meet
 };
 
 /// The schedule of a declaration: who aggregates what, when, with which memory. Cheap to copy.

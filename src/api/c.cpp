@@ -394,8 +394,7 @@ int weir_report(const weir_step* step, weir_step_report* report) {
                .copy_s = from.copy_s,
                .storage_s = from.storage_s,
                .wait_s = from.wait_s,
-               .meeting_s = from.meeting_s,
-               .last_meeting_s = from.last_meeting_s};
+               .meeting_s = from.meeting_s};
     return Status{};
   });
 }

@@ -314,9 +314,8 @@ void Step::Impl::work_until(const std::function<bool()>& done) {
       unwoken.pause();
     } else if (queue.front().get() == this && arrived()) {
       team.wait_for_result(team.storing_spin_s());
-      pass_.report.last_meeting_s = now() - start;
-      pass_.report.meeting_s += pass_.report.last_meeting_s;
-      pass_.report.wait_s += pass_.report.last_meeting_s;
+      pass_.report.meeting_s += now() - start;
+      pass_.report.wait_s += now() - start;
       go_on();
       continue;
     } else if (storing()) {

@@ -1,8 +1,8 @@
 #!/bin/sh
-# hdf5_blocks.sh BUILD contiguous|chunked|shared EDGE [PAIRS [MPI-IO [DIRECTORY]]]: the HDF5 program plainly and under `weir run`,
-# in pairs of changing order. MPI-IO is an io component of Open MPI: romio321 (default) or ompio. Prints the median, least
-# and greatest of the pairs' ratios, of the first file and of a later one, in all and in calls of MPI-IO, and what the first
-# could be at most; every pair's files are compared.
+# hdf5_blocks.sh BUILD contiguous|chunked|shared EDGE [PAIRS [MPI-IO [DIRECTORY]]]: the HDF5 program plainly and under
+# `weir run`, in pairs of changing order. MPI-IO is an io component of Open MPI: romio321 (default) or ompio. Prints the
+# median, least and greatest of the pairs' ratios, of the first file and of a later one, in all and in calls of MPI-IO, and
+# what they could be in all at most; every pair's files are compared.
 set -eu
 . "$(dirname "$0")/in_pairs.sh"
 build=$1 program="$1/bin/weir_hdf5_blocks $2 $3"

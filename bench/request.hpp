@@ -25,7 +25,7 @@ struct Request {
   std::map<std::string, std::string> hints;     ///< MPI-IO's
   bool through_run = false;                     ///< both sides make calls of MPI-IO, which `weir run` has taken over
   int readers = 0;                              ///< in a workflow: ranks that read
-  std::vector<std::string> storage_devices = {};  ///< network devices of compute hosts, each to one storage host
+  std::vector<std::string> devices_to_storage = {};  ///< of the network; each leads from a compute to a storage host
 };
 
 /// One operation and step against one baseline, measured.
@@ -56,10 +56,10 @@ struct Answer {
 };
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Request, workload, parameters, baseline, operations, directory, existing, pairs,
-                                   budget_s, seed, settings, hints, through_run, readers, storage_devices)
+                                   budget_s, seed, settings, hints, through_run, readers, devices_to_storage)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Measurement, operation, step, formulation, formulations_s, weir_s, baseline_s,
-                                   carried_bytes, warm_ups, problems, peak_memory_bytes, buffer_bytes, list_bytes, plan, busy_s,
-                                   memcpy_s, plain_s, empty_s, least_meeting_s, mean_meeting_s)
+                                   carried_bytes, warm_ups, problems, peak_memory_bytes, buffer_bytes, list_bytes, plan,
+                                   busy_s, memcpy_s, plain_s, empty_s, least_meeting_s, mean_meeting_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Answer, phase, done, measurements, mpi)
 
 }  // namespace weir::bench

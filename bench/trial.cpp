@@ -52,7 +52,7 @@ Trial::Trial(MPI_Comm communicator, const Workload& workload, const Request& req
       stopwatch_{communicator},
       buffers_{workload.part(rank_of(communicator))},
       scene_{communicator, buffers_, request.directory + "/data", request.existing},
-      storage_devices_{request.storage_devices},
+      devices_to_storage_{request.devices_to_storage},
       file_bytes_{workload.file_bytes},
       seed_{request.seed} {}
 
@@ -80,10 +80,10 @@ Trial::Outcome Trial::run(Mover& mover, Operation operation, StepKind step) {
   mover.prepare(scene_, operation, step);
   lay_out(operation);
   const double before_s = busy_seconds();
-  const std::uint64_t before_bytes = bytes_carried(storage_devices_, operation);
+  const std::uint64_t before_bytes = bytes_carried(devices_to_storage_, operation);
   const double seconds = stopwatch_.time([&] { mover.move(scene_, operation); });
   const double busy_s = broadcast(communicator_, busy_seconds() - before_s);
-  const std::uint64_t carried = greatest(communicator_, bytes_carried(storage_devices_, operation) - before_bytes);
+  const std::uint64_t carried = greatest(communicator_, bytes_carried(devices_to_storage_, operation) - before_bytes);
   mover.settle();
   return {seconds,
           operation == Operation::write ? check_contents(communicator_, scene_.path, file_bytes_, seed_)

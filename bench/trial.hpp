@@ -34,7 +34,7 @@ class Trial {
   Stopwatch stopwatch_;
   Buffers buffers_;
   Scene scene_;
-  std::vector<std::string> storage_devices_;
+  std::vector<std::string> devices_to_storage_;
   std::uint64_t file_bytes_;
   std::uint64_t seed_;          ///< of the last run
   std::uint64_t contents_ = 0;  ///< the seed of what the file holds; 0: not made for reading

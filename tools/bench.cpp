@@ -133,7 +133,7 @@ bench::Results run_all(const BenchOptions& options, const box::State* box) {
                      .settings = settings,
                      .hints = pairs_of(options.hints, "--hint"),
                      .through_run = options.through == "run"};
-  if (box != nullptr) results.request.storage_devices = storage_devices(*box);
+  if (box != nullptr) results.request.devices_to_storage = devices_to_storage(*box);
 
   bench::catch_interrupts();
   const Progress progress;

@@ -102,7 +102,7 @@ nlohmann::ordered_json box_facts(const box::State& state) {
             {"local", storage.local}}}};
 }
 
-std::vector<std::string> storage_devices(const box::State& state) {
+std::vector<std::string> devices_to_storage(const box::State& state) {
   const box::Cluster& cluster = state.cluster();
   std::vector<std::string> devices;
   for (const std::string& host : cluster.names(box::Role::storage)) devices.push_back(cluster.device(cluster.find(host)));

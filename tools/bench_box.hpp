@@ -26,6 +26,6 @@ nlohmann::ordered_json box_facts(const box::State& state);
 double storage_links(const box::State& state);
 
 /// Network devices that lead to the storage hosts; those hosts' neighbours have them.
-std::vector<std::string> storage_devices(const box::State& state);
+std::vector<std::string> devices_to_storage(const box::State& state);
 
 }  // namespace weir::tools

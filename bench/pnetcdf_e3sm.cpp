@@ -37,6 +37,8 @@ const std::vector<Group> g_case{{1, NC_INT, 1},    {1, NC_DOUBLE, 5}, {2, NC_INT
 struct Map {
   MPI_Offset elements = 0;
   std::vector<MPI_Offset> starts, counts;
+
+  [[nodiscard]] MPI_Offset own() const { return std::accumulate(counts.begin(), counts.end(), MPI_Offset{0}); }
 };
 
 std::vector<int> get(int file, const std::string& name) {
@@ -84,13 +86,14 @@ void write(const char* path, const std::vector<Group>& groups, const std::vector
       counts[m].push_back(const_cast<MPI_Offset*>(&maps[m].counts[i]));
     }
   number = 0;
+  const double* next = data.data();
   for (const Group& group : groups) {
     const auto m = static_cast<std::size_t>(group.map - 1);
-    const MPI_Offset bytes = std::accumulate(maps[m].counts.begin(), maps[m].counts.end(), MPI_Offset{0});
+    const MPI_Offset elements = maps[m].own();
     const MPI_Datatype type = group.type == NC_DOUBLE ? MPI_DOUBLE : group.type == NC_INT ? MPI_INT : MPI_FLOAT;
-    for (int i = 0; i < group.count; ++i, ++number)
+    for (int i = 0; i < group.count; ++i, ++number, next += elements)
       check(ncmpi_iput_varn(file, variables[static_cast<std::size_t>(number)], static_cast<int>(starts[m].size()),
-                            starts[m].data(), counts[m].data(), data.data() + number, bytes, type, nullptr), "post");
+                            starts[m].data(), counts[m].data(), next, elements, type, nullptr), "post");
   }
   check(ncmpi_wait_all(file, NC_REQ_ALL, nullptr, nullptr), "write");
   check(ncmpi_close(file), "close");
@@ -114,7 +117,9 @@ int main(int argc, char** argv) {
   std::vector<Map> maps;
   for (int d = 1; d <= decompositions; ++d) maps.push_back(read_map(map_file, d, rank, ranks));
   check(ncmpi_close(map_file), "close the map");
-  std::vector<double> data(1 << 20);
+  MPI_Offset elements = 0;  // of all variables, none of which may share memory: PnetCDF changes it for a while
+  for (const Group& group : groups) elements += group.count * maps[static_cast<std::size_t>(group.map - 1)].own();
+  std::vector<double> data(static_cast<std::size_t>(elements));
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<double>(i) + rank;
   const int repetitions = argc > 4 ? std::atoi(argv[4]) : 1;
   for (int i = 0; i < repetitions; ++i) {

@@ -38,8 +38,22 @@ void FlatType::append(std::int64_t at, std::uint64_t length, std::int64_t stride
   ++group.end;
 }
 
+bool FlatType::goes_on(const FlatType& type, const Group& group, std::int64_t distance, std::int64_t at) const noexcept {
+  if (groups_.empty() || groups_.back().count == 1 || groups_.back().distance != distance) return false;
+  const Group& last = groups_.back();
+  const std::int64_t moved = static_cast<std::int64_t>(last.count) * distance - at;
+  return std::ranges::equal(blocks(last), type.blocks(group), [&](const Block& own, const Block& other) {
+    return own.at + moved == other.at && own.length == other.length && own.count == other.count &&
+           (own.count == 1 || own.stride == other.stride);
+  });
+}
+
 void FlatType::add_group(const FlatType& type, const Group& group, std::uint64_t count, std::int64_t distance,
                          std::int64_t at) {
+  if (goes_on(type, group, distance, at)) {
+    groups_.back().count += count;
+    return;
+  }
   Group added{blocks_.size(), 0, distance, count, size(), group.once};
   for (Block block : type.blocks(group)) {
     block.at += at;

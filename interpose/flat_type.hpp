@@ -109,6 +109,8 @@ class FlatType {
     return static_cast<std::size_t>(behind - list.begin()) - 1;
   }
   void add(const FlatType& type, std::int64_t at);
+  /// Whether a group of another type, at `at`, is the same as the last one and follows it at the same distance.
+  [[nodiscard]] bool goes_on(const FlatType& type, const Group& group, std::int64_t distance, std::int64_t at) const noexcept;
   void add_group(const FlatType& type, const Group& group, std::uint64_t count, std::int64_t distance, std::int64_t at);
 
   std::vector<Block> blocks_;

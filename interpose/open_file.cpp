@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "background.hpp"
+#include "core/errors.hpp"
 #include "errors.hpp"
 #include "handles.hpp"
 #include "machine/posix_traits.hpp"
@@ -38,7 +39,7 @@ std::atomic<std::uint64_t> changes{0};  // of the files that are open
 constexpr std::uint64_t flag_failed = 1, flag_not_plain = 2, flag_refused = 4, flag_shared_pointers = 8,
                         flag_at_once = 16, flag_not_alone = 32, flag_background = 64, flag_set = 128,
                         flag_no_new_set = 256, flag_no_threads = 512, flag_not_whole = 1024, flag_not_bare = 2048,
-                        flag_absent = 4096;
+                        flag_absent = 4096, flag_lists = 1 << 14;
 
 struct stat facts_of(int descriptor) noexcept {
   struct stat found {};
@@ -130,7 +131,8 @@ void free_hints(OpenFile& file) noexcept {
 
 int kept(std::unique_ptr<OpenFile> file) {
   const std::lock_guard lock{guard};
-  files[file->handle] = std::move(file);
+  last_opened = file->handle;
+  files[last_opened] = std::move(file);
   ++changes;
   return MPI_SUCCESS;
 }
@@ -260,10 +262,12 @@ int open(MPI_Comm communicator, const char* path, int mode, MPI_Info info, MPI_F
   if (!policy.ranks_may_go_alone) flags |= flag_not_alone;
   if (uses_background()) flags |= flag_background;
   if (!mpi_allows_threads()) flags |= flag_no_threads;
+  if (uses_lists()) flags |= flag_lists;
   flags |= set_flags(rank, *file, policy);
   file->company = Company::take(communicator, flags, file->waits() ? facts_of(file->descriptor).st_ino : 0);
   if (!(flags & flag_at_once) && (flags & (flag_absent | Company::different)) && !open_again(*file).ok())
     flags |= flag_at_once;
+  file->lists = (flags & flag_lists) != 0;
   const bool same_mode = (flags >> 16 & flags >> 32 & 0xffff) == 0;
   if (flags & flag_set) {
     file->form = Form::set;

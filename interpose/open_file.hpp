@@ -49,6 +49,7 @@ struct OpenFile {
   bool mpi_in_threads = false;  ///< all ranks may call MPI in any thread
   bool goes_alone = false;      ///< each rank whose part is few pieces moves them at once: the same on all ranks
   bool local = false;           ///< on a file system of this node
+  bool lists = false;           ///< a rank may give PnetCDF lists of boxes: the same on all ranks
   std::optional<File> reader, writer;
   std::unique_ptr<Transfer> split;      ///< begun, not ended
   std::shared_future<void> background;  ///< the last non-blocking access
@@ -85,6 +86,8 @@ struct OpenFile {
   int fail(int code) const noexcept;
 };
 
+/// What this thread has opened last.
+inline thread_local MPI_File last_opened = MPI_FILE_NULL;
 std::string absolute_name(const std::string& name);
 /// The open files. Null for handles that were not opened through here.
 OpenFile* find(MPI_File handle) noexcept;

@@ -19,8 +19,10 @@ constexpr std::array shared_pointer_calls{"File_read_shared", "File_write_shared
                                           "File_iwrite_shared", "File_get_position_shared"};
 constexpr std::array background_calls{"File_iread_all", "File_iwrite_all", "File_iread_at_all", "File_iwrite_at_all"};
 
+constexpr std::array list_calls{"ncmpi_iput_varn", "nfmpi_iput_varn"};
+
 struct Uses {
-  bool shared_pointers = false, background = false;
+  bool shared_pointers = false, background = false, lists = false;
 };
 
 /// What is left of "MPI_File_read_shared", "PMPI_File_read_shared", "mpi_file_read_shared_f08_", ... behind MPI_; most
@@ -69,7 +71,7 @@ struct Requests {
     for (const auto& requests : {functions, data})
       for (const ElfW(Rela) & request : requests)
         if (const auto index = ELF64_R_SYM(request.r_info); index != 0 && symbols[index].st_shndx == SHN_UNDEF)
-          if (const char* call = behind_mpi(names + symbols[index].st_name)) visit(call);
+          visit(names + symbols[index].st_name);
   }
 };
 
@@ -95,7 +97,10 @@ int look(dl_phdr_info* object, std::size_t, void* state) {
   if (program.unloaded != object->dlpi_subs) program.known.clear();
   program.unloaded = object->dlpi_subs;
   if (!program.known.insert(object->dlpi_phdr).second || is_of_mpi(object->dlpi_name)) return 0;
-  Requests{*object}.for_each_call([&](const char* call) {
+  Requests{*object}.for_each_call([&](const char* name) {
+    if (*name == 'n') program.uses.lists |= is_one_of(list_calls, name);
+    const char* const call = behind_mpi(name);
+    if (!call) return;
     program.uses.shared_pointers |= is_one_of(shared_pointer_calls, call);
     program.uses.background |= is_one_of(background_calls, call);
   });
@@ -118,6 +123,7 @@ const Uses& uses() noexcept {
 
 bool uses_shared_pointers() noexcept { return uses().shared_pointers; }
 bool uses_background() noexcept { return uses().background; }
+bool uses_lists() noexcept { return uses().lists; }
 
 bool mpi_allows_threads() noexcept {
   int level = MPI_THREAD_SINGLE;

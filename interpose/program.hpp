@@ -8,6 +8,8 @@ namespace weir::interpose {
 bool uses_shared_pointers() noexcept;
 /// And the same for non-blocking collective accesses: then ranks must be ready for one another from the beginning.
 bool uses_background() noexcept;
+/// And for lists of boxes that are given to PnetCDF.
+bool uses_lists() noexcept;
 /// Whether this rank may call MPI in several threads at once.
 bool mpi_allows_threads() noexcept;
 

@@ -21,6 +21,11 @@ int ncmpi_inq_nreqs(int file, int* count);
 int ncmpi_inq_put_size(int file, MPI_Offset* size);
 int ncmpi_iput_varn(int file, int variable, int count, MPI_Offset* const* starts, MPI_Offset* const* counts,
                     const void* data, MPI_Offset elements, MPI_Datatype type, int* request);
+int ncmpi_bput_varn(int file, int variable, int count, MPI_Offset* const* starts, MPI_Offset* const* counts,
+                    const void* data, MPI_Offset elements, MPI_Datatype type, int* request);
+int ncmpi_inq_buffer_size(int file, MPI_Offset* bytes);
+int ncmpi_inq_buffer_usage(int file, MPI_Offset* bytes);
+int ncmpi_buffer_detach(int file);
 int ncmpi_inq_var(int file, int variable, char* name, int* type, int* dimensions, int* ids, int* attributes);
 int ncmpi_inq_unlimdim(int file, int* dimension);
 int ncmpi_inq_dimlen(int file, int dimension, MPI_Offset* length);
@@ -39,8 +44,9 @@ namespace weir::interpose {
   CALL(abort)                                                                                                          \
   CALL(redef)                                                                                                          \
   CALL(enddef) CALL(_enddef) CALL(begin_indep_data) CALL(end_indep_data) CALL(wait) CALL(wait_all) CALL(cancel)        \
-      CALL(inq_nreqs) CALL(inq_put_size) CALL(iput_varn) CALL(inq_var) CALL(inq_unlimdim) CALL(inq_dimlen)             \
-          CALL(inq_varoffset) CALL(inq_recsize) CALL(inq_format) CALL(inq_file_info)
+      CALL(inq_nreqs) CALL(inq_put_size) CALL(iput_varn) CALL(bput_varn) CALL(inq_buffer_size)                         \
+          CALL(inq_buffer_usage) CALL(buffer_detach) CALL(inq_var) CALL(inq_unlimdim) CALL(inq_dimlen)                 \
+              CALL(inq_varoffset) CALL(inq_recsize) CALL(inq_format) CALL(inq_file_info)
 
 /// The calls as PnetCDF has them.
 struct RealPnetcdf {

@@ -68,14 +68,26 @@ constexpr int pnetcdf_write = 1;  // in the mode of opening
 using namespace weir::interpose;
 
 #define SHOWN_ __attribute__((visibility("default")))
-#define LISTS_OF(name, value, type)                                                                               \
-  SHOWN_ int ncmpi_iput_varn_##name(int id, int variable, int count, MPI_Offset* const* starts,                   \
-                                    MPI_Offset* const* counts, const value* data, int* request) {                 \
-    PnetcdfFile* const file = find_pnetcdf(id);                                                                   \
-    if (file && file->keep(variable, count, starts, counts, data, -1, type, request)) return nc::no_error;        \
-    static const auto real =                                                                                      \
-        reinterpret_cast<decltype(&ncmpi_iput_varn_##name)>(find_in_pnetcdf("ncmpi_iput_varn_" #name));           \
-    return real(id, variable, count, starts, counts, data, request);                                              \
+#define LISTS_OF_(put, buffer, name, value, type)                                                                  \
+  SHOWN_ int ncmpi_##put##_varn_##name(int id, int variable, int count, MPI_Offset* const* starts,                    \
+                                       MPI_Offset* const* counts, const value* data, int* request) {                  \
+    PnetcdfFile* const file = find_pnetcdf(id);                                                                       \
+    if (file && file->keep(PnetcdfFile::Buffer::buffer, variable, count, starts, counts, data, -1, type, request))    \
+      return nc::no_error;                                                                                            \
+    static const auto real =                                                                                          \
+        reinterpret_cast<decltype(&ncmpi_##put##_varn_##name)>(find_in_pnetcdf("ncmpi_" #put "_varn_" #name));        \
+    return real(id, variable, count, starts, counts, data, request);                                                  \
+  }
+#define LISTS_OF(name, value, type)                \
+  LISTS_OF_(iput, programs, name, value, type)     \
+  LISTS_OF_(bput, attached, name, value, type)
+#define LISTS(put, buffer)                                                                                             \
+  SHOWN_ int ncmpi_##put##_varn(int id, int variable, int count, MPI_Offset* const* starts, MPI_Offset* const* counts, \
+                                const void* data, MPI_Offset elements, MPI_Datatype type, int* request) {              \
+    PnetcdfFile* const file = find_pnetcdf(id);                                                                        \
+    if (file && file->keep(PnetcdfFile::Buffer::buffer, variable, count, starts, counts, data, elements, type, request)) \
+      return nc::no_error;                                                                                             \
+    return real_pnetcdf().put##_varn(id, variable, count, starts, counts, data, elements, type, request);              \
   }
 
 extern "C" {
@@ -127,12 +139,20 @@ SHOWN_ int ncmpi_inq_put_size(int id, MPI_Offset* size) {
   return code;
 }
 
-SHOWN_ int ncmpi_iput_varn(int id, int variable, int count, MPI_Offset* const* starts, MPI_Offset* const* counts,
-                           const void* data, MPI_Offset elements, MPI_Datatype type, int* request) {
-  PnetcdfFile* const file = find_pnetcdf(id);
-  if (file && file->keep(variable, count, starts, counts, data, elements, type, request)) return nc::no_error;
-  return real_pnetcdf().iput_varn(id, variable, count, starts, counts, data, elements, type, request);
+SHOWN_ int ncmpi_inq_buffer_usage(int id, MPI_Offset* bytes) {
+  const int code = real_pnetcdf().inq_buffer_usage(id, bytes);
+  const PnetcdfFile* const file = find_pnetcdf(id);
+  if (file && bytes && code == nc::no_error) *bytes += file->buffered();
+  return code;
 }
+SHOWN_ int ncmpi_buffer_detach(int id) {
+  PnetcdfFile* const file = find_pnetcdf(id);
+  if (file && file->buffered() > 0) (void)file->hand_over();  // PnetCDF says that there are some
+  return real_pnetcdf().buffer_detach(id);
+}
+
+LISTS(iput, programs)
+LISTS(bput, attached)
 LISTS_OF(text, char, MPI_CHAR)
 LISTS_OF(schar, signed char, MPI_SIGNED_CHAR)
 LISTS_OF(uchar, unsigned char, MPI_UNSIGNED_CHAR)

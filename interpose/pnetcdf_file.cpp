@@ -4,9 +4,10 @@
 #include <array>
 #include <climits>
 #include <new>
-#include <string>
 #include <string_view>
+#include <utility>
 
+#include "file_bytes.hpp"
 #include "open_file.hpp"
 
 namespace weir::interpose {
@@ -68,18 +69,6 @@ bool is_hint(MPI_Info info, const char* name, std::string_view off) {
   return found && text != off;
 }
 
-MPI_Datatype bytes_of_pieces(const Boxes& boxes, std::size_t element) {
-  std::vector<int> lengths;
-  std::vector<MPI_Aint> places;
-  for (const Boxes::Piece& piece : boxes.pieces) {
-    lengths.push_back(static_cast<int>(piece.length * static_cast<MPI_Offset>(element)));
-    places.push_back(static_cast<MPI_Aint>((piece.at - boxes.first()) * static_cast<MPI_Offset>(element)));
-  }
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  PMPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), places.data(), MPI_BYTE, &type);
-  return type;
-}
-
 }  // namespace
 
 /// A list where it goes in the file.
@@ -91,6 +80,15 @@ struct PnetcdfFile::Placed {
   [[nodiscard]] bool has_pieces_of(const Placed& other) const noexcept {
     return list->boxes == other.list->boxes && element == other.element;
   }
+};
+
+/// What is written of several lists, and how it lies in the file.
+struct PnetcdfFile::Joined {
+  std::vector<std::byte> data;
+  FileBytes bytes;
+  std::uint64_t lists = 0, pieces = 0;
+  std::vector<List*> others;     ///< that lie in among the pieces of one of these
+  const List* newest = nullptr;  ///< has a record that PnetCDF does not know of
 };
 
 void PnetcdfFile::enter(Mode mode) noexcept {
@@ -150,8 +148,22 @@ std::shared_ptr<const Boxes> PnetcdfFile::boxes_of(const GivenBoxes& given) {
   return boxes;
 }
 
-bool PnetcdfFile::keep(int number, int count, MPI_Offset* const* starts, MPI_Offset* const* counts, const void* data,
-                       MPI_Offset elements, MPI_Datatype type, int* request) noexcept try {
+MPI_Offset PnetcdfFile::buffered() const noexcept {
+  MPI_Offset bytes = 0;
+  for (const List& list : kept_)
+    if (list.buffer == Buffer::attached) bytes += static_cast<MPI_Offset>(list.data.size());
+  return bytes;
+}
+
+bool PnetcdfFile::has_room(std::size_t bytes) const noexcept {
+  MPI_Offset size = 0, used = 0;
+  return real_pnetcdf().inq_buffer_size(id_, &size) == nc::no_error &&
+         real_pnetcdf().inq_buffer_usage(id_, &used) == nc::no_error &&
+         static_cast<MPI_Offset>(bytes) <= size - used - buffered();
+}
+
+bool PnetcdfFile::keep(Buffer buffer, int number, int count, MPI_Offset* const* starts, MPI_Offset* const* counts,
+                       const void* data, MPI_Offset elements, MPI_Datatype type, int* request) noexcept try {
   if (count < fewest_boxes || !starts || !starts[0] || !data || !can_keep()) return false;
   const Variable& known = variable(number);
   if (known.type == 0) return false;
@@ -162,8 +174,9 @@ bool PnetcdfFile::keep(int number, int count, MPI_Offset* const* starts, MPI_Off
   if (!boxes || (type != MPI_DATATYPE_NULL && elements != -1 && elements != boxes->elements)) return false;
   const std::size_t bytes = static_cast<std::size_t>(boxes->elements) * known.element;
   if (bytes / static_cast<std::size_t>(count) > largest_box || bytes > INT_MAX) return false;
+  if (buffer == Buffer::attached && !has_room(bytes)) return false;
   const auto* const first = static_cast<const std::byte*>(data);
-  kept_.push_back({next_request_, number, record, boxes, {first, first + bytes}});
+  kept_.push_back({next_request_, number, buffer, record, boxes, {first, first + bytes}});
   if (request) *request = next_request_;
   next_request_ += 2;
   if (next_request_ < 0) next_request_ = 1 << 30;
@@ -188,25 +201,30 @@ int PnetcdfFile::hand_over(List& list) noexcept try {
     start_of.push_back(&starts[at]);
     count_of.push_back(&counts[at]);
   }
-  return real_pnetcdf().iput_varn(id_, list.variable, static_cast<int>(start_of.size()), start_of.data(), count_of.data(),
-                                  list.data.data(), 0, MPI_DATATYPE_NULL, &list.theirs);
+  const auto put = list.buffer == Buffer::attached ? real_pnetcdf().bput_varn : real_pnetcdf().iput_varn;
+  return put(id_, list.variable, static_cast<int>(start_of.size()), start_of.data(), count_of.data(), list.data.data(), 0,
+             MPI_DATATYPE_NULL, &list.theirs);
 } catch (const std::bad_alloc&) {
   return nc::no_memory;
 }
 
-int PnetcdfFile::hand_over() noexcept {
+int PnetcdfFile::hand_over() noexcept try {
   int result = nc::no_error;
+  handed_.reserve(handed_.size() + kept_.size());
   for (List& list : kept_) {
     keep_first(result, hand_over(list));
     handed_.push_back(std::move(list));
   }
   kept_.clear();
   return result;
+} catch (const std::bad_alloc&) {
+  return nc::no_memory;
 }
 
 std::vector<PnetcdfFile::List> PnetcdfFile::take(int count, int* requests, int* statuses) {
   if (count == nc::all_requests || count == nc::all_puts) return std::exchange(kept_, {});
   std::vector<List> taken;
+  if (count > 0) taken.reserve(kept_.size());
   for (int i = 0; i < count && requests; ++i) {
     const auto found = std::ranges::find(kept_, requests[i], &List::request);
     if (found == kept_.end()) continue;
@@ -218,104 +236,100 @@ std::vector<PnetcdfFile::List> PnetcdfFile::take(int count, int* requests, int* 
   return taken;
 }
 
-int PnetcdfFile::call_pnetcdf(Call call, int count, int* requests, int* statuses, std::vector<int> more) {
-  if (count < 0 || (count > 0 && !requests) || (more.empty() && handed_.empty())) {
+int PnetcdfFile::call_pnetcdf(Call call, int count, int* requests, int* statuses,
+                              const std::vector<int>& more) noexcept try {
+  if (count < 0 || (count > 0 && !requests)) {
     const int code = call(id_, count, requests, statuses);
     if (count == nc::all_requests || count == nc::all_puts) handed_.clear();
     return code;
   }
-  // As PnetCDF knows them, and with those that only we know of.
-  std::vector<int> theirs(requests, requests + count);
-  for (int& request : theirs)
-    if (const auto found = std::ranges::find(handed_, request, &List::request); found != handed_.end())
-      request = found->theirs;
+  // Only what PnetCDF has, and under its names: it takes a list as long as all that it has for all of that.
+  std::vector<int> theirs, places;
+  for (int i = 0; i < count; ++i) {
+    if (requests[i] == nc::no_request) {
+      if (statuses) statuses[i] = nc::no_error;
+      continue;
+    }
+    const auto found = std::ranges::find(handed_, requests[i], &List::request);
+    theirs.push_back(found == handed_.end() ? requests[i] : found->theirs);
+    places.push_back(i);
+  }
   theirs.insert(theirs.end(), more.begin(), more.end());
   std::vector<int> told(theirs.size(), nc::no_error);
-  const int code = call(id_, static_cast<int>(theirs.size()), theirs.data(), statuses ? told.data() : nullptr);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-    if (statuses && told[i] != nc::no_error) statuses[i] = told[i];
-    if (theirs[i] != nc::no_request || requests[i] == nc::no_request) continue;
-    std::erase_if(handed_, [&](const List& list) { return list.request == requests[i]; });
-    requests[i] = nc::no_request;
+  const int code = call(id_, static_cast<int>(theirs.size()), theirs.data(), told.data());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    int& request = requests[places[i]];
+    if (statuses) statuses[places[i]] = told[i];
+    if (theirs[i] != nc::no_request) continue;
+    std::erase_if(handed_, [&](const List& list) { return list.request == request; });
+    request = nc::no_request;
   }
   return code;
+} catch (const std::bad_alloc&) {
+  (void)call(id_, 0, nullptr, nullptr);  // others may wait for it
+  return nc::no_memory;
 }
 
-int PnetcdfFile::write_at_once(const std::vector<Placed>& parts, std::size_t bytes) {
-  std::vector<std::byte> data(bytes);
-  std::byte* next = data.data();
-  std::vector<MPI_Datatype> once, types;
-  std::vector<MPI_Aint> places;
+void PnetcdfFile::join(std::vector<List>& lists, Joined& joined) {
+  const RealPnetcdf& real = real_pnetcdf();
+  if (lists.empty()) return;
+  MPI_Offset record_bytes = 0, records = 0;
+  int records_id = -1;
+  (void)real.inq_recsize(id_, &record_bytes);
+  if (real.inq_unlimdim(id_, &records_id) == nc::no_error && records_id >= 0)
+    (void)real.inq_dimlen(id_, records_id, &records);
+  std::vector<Placed> parts;
+  for (List& list : lists) {
+    const Variable& known = variable(list.variable);
+    MPI_Offset begin = 0;
+    (void)real.inq_varoffset(id_, list.variable, &begin);
+    begin += list.record * record_bytes;
+    const auto element = static_cast<MPI_Offset>(known.element);
+    parts.push_back({&list, known.element, begin + list.boxes->first() * element, begin + list.boxes->end() * element});
+  }
+  std::ranges::sort(parts, {}, &Placed::first);
+  std::size_t bytes = 0;
+  MPI_Offset reached = 0;
+  std::erase_if(parts, [&](const Placed& part) {
+    if (part.first < reached || bytes + part.list->data.size() > INT_MAX) return joined.others.push_back(part.list), true;
+    reached = part.end;
+    bytes += part.list->data.size();
+    return false;
+  });
+  joined.data.resize(bytes);
+  std::byte* next = joined.data.data();
   for (std::size_t p = 0; p < parts.size();) {
-    // A decomposition that repeats itself from variable to variable, at equal distances.
+    // A decomposition that comes again from variable to variable, at equal distances.
     std::size_t end = p + 1;
     while (end < parts.size() && parts[end].has_pieces_of(parts[p]) &&
            parts[end].first - parts[end - 1].first == parts[p + 1].first - parts[p].first)
       ++end;
-    const MPI_Aint apart = end > p + 1 ? static_cast<MPI_Aint>(parts[p + 1].first - parts[p].first) : 0;
-    once.push_back(bytes_of_pieces(*parts[p].list->boxes, parts[p].element));
-    PMPI_Type_create_hvector(static_cast<int>(end - p), 1, apart, once.back(), &types.emplace_back());
-    places.push_back(static_cast<MPI_Aint>(parts[p].first));
+    joined.bytes.add(*parts[p].list->boxes, parts[p].element, end - p,
+                     end > p + 1 ? parts[p + 1].first - parts[p].first : 0, parts[p].first);
     for (; p < end; ++p) {
       const List& list = *parts[p].list;
       list.boxes->to_file_order(list.data.data(), parts[p].element, next);
       next += list.data.size();
+      joined.pieces += list.boxes->pieces.size();
+      if (variable(list.variable).has_records && list.record >= records &&
+          (!joined.newest || joined.newest->record < list.record))
+        joined.newest = &list;
     }
   }
-  MPI_Datatype view = MPI_BYTE;
-  if (!types.empty()) {
-    const std::vector<int> ones(types.size(), 1);
-    PMPI_Type_create_struct(static_cast<int>(types.size()), ones.data(), places.data(), types.data(), &view);
-    PMPI_Type_commit(&view);
-  }
-  int code = MPI_File_set_view(file_, 0, MPI_BYTE, view, "native", MPI_INFO_NULL);
-  const int written = MPI_File_write_at_all(file_, 0, data.data(), static_cast<int>(bytes), MPI_BYTE, MPI_STATUS_IGNORE);
-  if (code == MPI_SUCCESS) code = written;
-  MPI_File_set_view(file_, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
-  for (auto* made : {&once, &types})
-    for (MPI_Datatype& type : *made) PMPI_Type_free(&type);
-  if (view != MPI_BYTE) PMPI_Type_free(&view);
-  if (code != MPI_SUCCESS) return pnetcdf_error(code);
-  written_ += static_cast<MPI_Offset>(bytes);
-  return nc::no_error;
+  joined.lists = parts.size();
+  joined.bytes.put_together();
 }
 
-int PnetcdfFile::write(std::vector<List>& lists, std::vector<int>& theirs) {
-  const RealPnetcdf& real = real_pnetcdf();
-  int result = nc::no_error, records_id = -1;
-  MPI_Offset record_bytes = 0, records = 0;
-  keep_first(result, real.inq_recsize(id_, &record_bytes));
-  if (real.inq_unlimdim(id_, &records_id) == nc::no_error && records_id >= 0)
-    keep_first(result, real.inq_dimlen(id_, records_id, &records));
-  std::vector<Placed> parts;
-  List* newest = nullptr;
-  for (List& list : lists) {
-    const Variable& known = variable(list.variable);
-    MPI_Offset begin = 0;
-    keep_first(result, real.inq_varoffset(id_, list.variable, &begin));
-    begin += list.record * record_bytes;
-    const auto element = static_cast<MPI_Offset>(known.element);
-    parts.push_back({&list, known.element, begin + list.boxes->first() * element, begin + list.boxes->end() * element});
-    if (known.has_records && list.record >= records && (!newest || newest->record < list.record)) newest = &list;
-  }
-  std::ranges::sort(parts, {}, &Placed::first);
-  std::size_t bytes = 0;
-  MPI_Offset end = 0;
-  std::erase_if(parts, [&](const Placed& part) {
-    List& list = *part.list;
-    if (part.first >= end && bytes + list.data.size() <= INT_MAX) {
-      end = part.end;
-      bytes += list.data.size();
-      return false;
-    }
-    keep_first(result, hand_over(list));  // in among another: PnetCDF sorts that out
-    theirs.push_back(list.theirs);
-    return true;
-  });
-  keep_first(result, write_at_once(parts, bytes));
-  if (newest && newest->theirs == nc::no_request && result == nc::no_error)
-    result = tell_of_record(*newest, theirs.emplace_back(nc::no_request));
-  return result;
+int PnetcdfFile::write(const Joined& joined) {
+  int code = MPI_File_set_view(file_, 0, MPI_BYTE, joined.bytes.whole(), "native", MPI_INFO_NULL);
+  const int written = MPI_File_write_at_all(file_, 0, joined.data.data(), static_cast<int>(joined.data.size()), MPI_BYTE,
+                                            MPI_STATUS_IGNORE);
+  if (code == MPI_SUCCESS) code = written;
+  MPI_File_set_view(file_, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+  if (code != MPI_SUCCESS) return pnetcdf_error(code);
+  written_ += static_cast<MPI_Offset>(joined.data.size());
+  find(file_)->tally.joined(joined.lists, joined.pieces, joined.data.size());
+  return nc::no_error;
 }
 
 int PnetcdfFile::tell_of_record(const List& list, int& request) {
@@ -328,27 +342,53 @@ int PnetcdfFile::tell_of_record(const List& list, int& request) {
   return real_pnetcdf().iput_varn(id_, list.variable, 1, starts, counts, list.data.data(), 0, MPI_DATATYPE_NULL, &request);
 }
 
-int PnetcdfFile::wait_all(int count, int* requests, int* statuses) {
+int PnetcdfFile::wait_all(int count, int* requests, int* statuses) noexcept {
   if (mode_ != Mode::collective) return call_pnetcdf(real_pnetcdf().wait_all, count, requests, statuses);
-  std::vector<List> lists = take(count, requests, statuses);
-  int any = lists.empty() ? 0 : 1, result = nc::no_error;
-  PMPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, communicator_);
+  enum { nothing, some, no_room };  // of any rank
+  std::vector<List> lists;
   std::vector<int> theirs;
-  if (any) result = write(lists, theirs);
+  Joined joined;
+  int state = nothing, result = nc::no_error;
+  try {
+    lists = take(count, requests, statuses);
+    theirs.reserve(lists.size() + 1);
+    join(lists, joined);
+    if (!lists.empty()) state = some;
+  } catch (const std::bad_alloc&) {
+    state = no_room;
+  }
+  PMPI_Allreduce(MPI_IN_PLACE, &state, 1, MPI_INT, MPI_MAX, communicator_);
+  const auto leave = [&](List& list) {
+    keep_first(result, hand_over(list));
+    theirs.push_back(list.theirs);
+  };
+  if (state == no_room) {
+    std::ranges::for_each(lists, leave);
+  } else if (state == some) {
+    result = write(joined);
+    for (List* list : joined.others) leave(*list);
+    if (joined.newest && result == nc::no_error)
+      result = tell_of_record(*joined.newest, theirs.emplace_back(nc::no_request));
+  }
+  const int code = call_pnetcdf(real_pnetcdf().wait_all, count, requests, statuses, theirs);
   for (const List& list : lists)
     if (list.status) *list.status = result;
-  keep_first(result, call_pnetcdf(real_pnetcdf().wait_all, count, requests, statuses, std::move(theirs)));
+  keep_first(result, code);
   return result;
 }
 
-int PnetcdfFile::wait(int count, int* requests, int* statuses) {
+int PnetcdfFile::wait(int count, int* requests, int* statuses) noexcept {
   int result = hand_over();
   keep_first(result, call_pnetcdf(real_pnetcdf().wait, count, requests, statuses));
   return result;
 }
 
-int PnetcdfFile::cancel(int count, int* requests, int* statuses) {
-  take(count, requests, statuses);
+int PnetcdfFile::cancel(int count, int* requests, int* statuses) noexcept {
+  try {
+    take(count, requests, statuses);
+  } catch (const std::bad_alloc&) {
+    return nc::no_memory;
+  }
   return call_pnetcdf(real_pnetcdf().cancel, count, requests, statuses);
 }
 

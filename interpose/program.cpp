@@ -19,7 +19,7 @@ constexpr std::array shared_pointer_calls{"File_read_shared", "File_write_shared
                                           "File_iwrite_shared", "File_get_position_shared"};
 constexpr std::array background_calls{"File_iread_all", "File_iwrite_all", "File_iread_at_all", "File_iwrite_at_all"};
 
-constexpr std::array list_calls{"ncmpi_iput_varn", "nfmpi_iput_varn"};
+constexpr std::array list_calls{"ncmpi_iput_varn", "ncmpi_bput_varn", "nfmpi_iput_varn", "nfmpi_bput_varn"};
 
 struct Uses {
   bool shared_pointers = false, background = false, lists = false;

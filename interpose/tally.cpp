@@ -48,6 +48,9 @@ void Tally::taken(const char* call, const Step& step, double seconds, double pac
 std::string Tally::text(const std::string& path, const std::string& refusal) const {
   std::string text = fmt::format("weir: '{}'\n", path);
   if (!refusal.empty()) text += fmt::format("  nothing taken over: {}\n", refusal);
+  if (lists_ > 0)
+    text += fmt::format("  taken over: {} lists of boxes for PnetCDF, on rank 0 {} pieces of {} in the mean\n", lists_,
+                        list_pieces_, format_bytes(list_bytes_ / list_pieces_));
   for (const auto& [call, kind] : taken_)
     text += fmt::format("  taken over: {} MPI_File_{}, {}\n", kind.calls, call, format_seconds(kind.seconds));
   for (const auto& [what, calls] : passed_)

@@ -41,8 +41,8 @@ bool put_in_order(Boxes& boxes) {
     boxes.in_order = false;
     std::ranges::sort(boxes.pieces, lower);
   }
-  return std::ranges::adjacent_find(boxes.pieces, [](const auto& a, const auto& b) { return a.at + a.length > b.at; }) ==
-         boxes.pieces.end();
+  return std::ranges::adjacent_find(
+             boxes.pieces, [](const auto& a, const auto& b) { return a.at + a.length > b.at; }) == boxes.pieces.end();
 }
 
 template <class Word>
@@ -77,7 +77,8 @@ std::optional<Boxes> Boxes::of(const GivenBoxes& given) {
   for (int box = 0; box < given.count; ++box) {
     const MPI_Offset* const start = given.starts[box];
     if (!start) return {};
-    if (given.in_record && (start[0] < 0 || start[0] != given.starts[0][0] || count_along(given, box, 0) != 1)) return {};
+    if (given.in_record && (start[0] < 0 || start[0] != given.starts[0][0] || count_along(given, box, 0) != 1))
+      return {};
     for (std::size_t d = 0; d < dimensions; ++d) {
       const MPI_Offset at = start[before + d], size = count_along(given, box, before + d);
       if (at < 0 || size <= 0 || at >= given.shape[d] || size > given.shape[d] - at) return {};
@@ -97,9 +98,11 @@ bool Boxes::is(const GivenBoxes& given) const noexcept {
   std::size_t next = 0;
   for (int box = 0; box < given.count; ++box) {
     if (!given.starts[box]) return false;
-    if (given.in_record && (given.starts[box][0] != given.starts[0][0] || count_along(given, box, 0) != 1)) return false;
+    if (given.in_record && (given.starts[box][0] != given.starts[0][0] || count_along(given, box, 0) != 1))
+      return false;
     for (std::size_t d = 0; d < shape.size(); ++d, ++next)
-      if (given.starts[box][before + d] != starts[next] || count_along(given, box, before + d) != counts[next]) return false;
+      if (given.starts[box][before + d] != starts[next] || count_along(given, box, before + d) != counts[next])
+        return false;
   }
   return true;
 }

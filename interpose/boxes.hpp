@@ -23,7 +23,7 @@ struct GivenBoxes {
 /// The same, kept, and flattened: the pieces of the array in ascending order, in elements.
 struct Boxes {
   struct Piece {
-    MPI_Offset at;       ///< in the array, or in its record
+    MPI_Offset at;  ///< in the array, or in its record
     MPI_Offset length;
     MPI_Offset element;  ///< where its data begins in that of all boxes
   };

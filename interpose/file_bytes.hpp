@@ -16,7 +16,8 @@ class FileBytes {
   FileBytes& operator=(const FileBytes&) = delete;
   ~FileBytes();
 
-  /// Adds the pieces of boxes, from the first, which is at `at`, `times` times at a distance. They lie behind all others.
+  /// Adds the pieces of boxes, from the first, which is at `at`, `times` times at a distance. They lie behind all
+  /// others.
   void add(const Boxes& boxes, std::size_t element, std::size_t times, MPI_Offset distance, MPI_Offset at);
   void put_together();
   /// That of all of them; MPI_BYTE when there are none.

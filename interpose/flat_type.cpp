@@ -38,7 +38,8 @@ void FlatType::append(std::int64_t at, std::uint64_t length, std::int64_t stride
   ++group.end;
 }
 
-bool FlatType::goes_on(const FlatType& type, const Group& group, std::int64_t distance, std::int64_t at) const noexcept {
+bool FlatType::goes_on(const FlatType& type, const Group& group, std::int64_t distance,
+                       std::int64_t at) const noexcept {
   if (groups_.empty() || groups_.back().count == 1 || groups_.back().distance != distance) return false;
   const Group& last = groups_.back();
   const std::int64_t moved = static_cast<std::int64_t>(last.count) * distance - at;

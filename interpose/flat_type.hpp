@@ -110,7 +110,8 @@ class FlatType {
   }
   void add(const FlatType& type, std::int64_t at);
   /// Whether a group of another type, at `at`, is the same as the last one and follows it at the same distance.
-  [[nodiscard]] bool goes_on(const FlatType& type, const Group& group, std::int64_t distance, std::int64_t at) const noexcept;
+  [[nodiscard]] bool goes_on(const FlatType& type, const Group& group, std::int64_t distance,
+                             std::int64_t at) const noexcept;
   void add_group(const FlatType& type, const Group& group, std::uint64_t count, std::int64_t distance, std::int64_t at);
 
   std::vector<Block> blocks_;

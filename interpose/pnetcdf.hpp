@@ -37,16 +37,17 @@ int ncmpi_inq_file_info(int file, MPI_Info* info);
 
 namespace weir::interpose {
 
-#define WEIR_PNETCDF_CALLS(CALL)                                                                                       \
-  CALL(create)                                                                                                         \
-  CALL(open)                                                                                                           \
-  CALL(close)                                                                                                          \
-  CALL(abort)                                                                                                          \
-  CALL(redef)                                                                                                          \
-  CALL(enddef) CALL(_enddef) CALL(begin_indep_data) CALL(end_indep_data) CALL(wait) CALL(wait_all) CALL(cancel)        \
-      CALL(inq_nreqs) CALL(inq_put_size) CALL(iput_varn) CALL(bput_varn) CALL(inq_buffer_size)                         \
-          CALL(inq_buffer_usage) CALL(buffer_detach) CALL(inq_var) CALL(inq_unlimdim) CALL(inq_dimlen)                 \
-              CALL(inq_varoffset) CALL(inq_recsize) CALL(inq_format) CALL(inq_file_info)
+#define WEIR_PNETCDF_CALLS(CALL)                                                                                      \
+  CALL(create)                                                                                                        \
+  CALL(open)                                                                                                          \
+  CALL(close)                                                                                                         \
+  CALL(abort)                                                                                                         \
+  CALL(redef)                                                                                                         \
+  CALL(enddef)                                                                                                        \
+  CALL(_enddef) CALL(begin_indep_data) CALL(end_indep_data) CALL(wait) CALL(wait_all) CALL(cancel) CALL(inq_nreqs)    \
+      CALL(inq_put_size) CALL(iput_varn) CALL(bput_varn) CALL(inq_buffer_size) CALL(inq_buffer_usage)                 \
+          CALL(buffer_detach) CALL(inq_var) CALL(inq_unlimdim) CALL(inq_dimlen) CALL(inq_varoffset) CALL(inq_recsize) \
+              CALL(inq_format) CALL(inq_file_info)
 
 /// The calls as PnetCDF has them.
 struct RealPnetcdf {

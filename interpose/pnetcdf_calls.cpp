@@ -69,23 +69,24 @@ using namespace weir::interpose;
 
 #define SHOWN_ __attribute__((visibility("default")))
 #define LISTS_OF_(put, buffer, name, value, type)                                                                  \
-  SHOWN_ int ncmpi_##put##_varn_##name(int id, int variable, int count, MPI_Offset* const* starts,                    \
-                                       MPI_Offset* const* counts, const value* data, int* request) {                  \
-    PnetcdfFile* const file = find_pnetcdf(id);                                                                       \
-    if (file && file->keep(PnetcdfFile::Buffer::buffer, variable, count, starts, counts, data, -1, type, request))    \
-      return nc::no_error;                                                                                            \
-    static const auto real =                                                                                          \
-        reinterpret_cast<decltype(&ncmpi_##put##_varn_##name)>(find_in_pnetcdf("ncmpi_" #put "_varn_" #name));        \
-    return real(id, variable, count, starts, counts, data, request);                                                  \
+  SHOWN_ int ncmpi_##put##_varn_##name(int id, int variable, int count, MPI_Offset* const* starts,                 \
+                                       MPI_Offset* const* counts, const value* data, int* request) {               \
+    PnetcdfFile* const file = find_pnetcdf(id);                                                                    \
+    if (file && file->keep(PnetcdfFile::Buffer::buffer, variable, count, starts, counts, data, -1, type, request)) \
+      return nc::no_error;                                                                                         \
+    static const auto real =                                                                                       \
+        reinterpret_cast<decltype(&ncmpi_##put##_varn_##name)>(find_in_pnetcdf("ncmpi_" #put "_varn_" #name));     \
+    return real(id, variable, count, starts, counts, data, request);                                               \
   }
-#define LISTS_OF(name, value, type)                \
-  LISTS_OF_(iput, programs, name, value, type)     \
+#define LISTS_OF(name, value, type)            \
+  LISTS_OF_(iput, programs, name, value, type) \
   LISTS_OF_(bput, attached, name, value, type)
 #define LISTS(put, buffer)                                                                                             \
   SHOWN_ int ncmpi_##put##_varn(int id, int variable, int count, MPI_Offset* const* starts, MPI_Offset* const* counts, \
                                 const void* data, MPI_Offset elements, MPI_Datatype type, int* request) {              \
     PnetcdfFile* const file = find_pnetcdf(id);                                                                        \
-    if (file && file->keep(PnetcdfFile::Buffer::buffer, variable, count, starts, counts, data, elements, type, request)) \
+    if (file &&                                                                                                        \
+        file->keep(PnetcdfFile::Buffer::buffer, variable, count, starts, counts, data, elements, type, request))       \
       return nc::no_error;                                                                                             \
     return real_pnetcdf().put##_varn(id, variable, count, starts, counts, data, elements, type, request);              \
   }
@@ -102,10 +103,7 @@ SHOWN_ int ncmpi_open(MPI_Comm communicator, const char* path, int mode, MPI_Inf
 }
 SHOWN_ int ncmpi_close(int id) { return close_pnetcdf(id, real_pnetcdf().close); }
 SHOWN_ int ncmpi_abort(int id) { return close_pnetcdf(id, real_pnetcdf().abort); }
-SHOWN_ int ncmpi_redef(int id) {
-  if (PnetcdfFile* const file = find_pnetcdf(id)) (void)file->hand_over();
-  return enter(id, PnetcdfFile::Mode::define, real_pnetcdf().redef(id));
-}
+SHOWN_ int ncmpi_redef(int id) { return enter(id, PnetcdfFile::Mode::define, real_pnetcdf().redef(id)); }
 SHOWN_ int ncmpi_enddef(int id) { return enter(id, PnetcdfFile::Mode::collective, real_pnetcdf().enddef(id)); }
 SHOWN_ int ncmpi__enddef(int id, MPI_Offset header, MPI_Offset alignment, MPI_Offset free, MPI_Offset records) {
   return enter(id, PnetcdfFile::Mode::collective, real_pnetcdf()._enddef(id, header, alignment, free, records));

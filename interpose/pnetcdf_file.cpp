@@ -174,7 +174,7 @@ bool PnetcdfFile::keep(Buffer buffer, int number, int count, MPI_Offset* const* 
   if (!boxes || (type != MPI_DATATYPE_NULL && elements != -1 && elements != boxes->elements)) return false;
   const std::size_t bytes = static_cast<std::size_t>(boxes->elements) * known.element;
   if (bytes / static_cast<std::size_t>(count) > largest_box || bytes > INT_MAX) return false;
-  if (buffer == Buffer::attached && !has_room(bytes)) return false;
+  if (buffer == Buffer::attached && !has_room(bytes)) return (void)hand_over(), false;  // PnetCDF says what it has
   const auto* const first = static_cast<const std::byte*>(data);
   kept_.push_back({next_request_, number, buffer, record, boxes, {first, first + bytes}});
   if (request) *request = next_request_;
@@ -201,21 +201,27 @@ int PnetcdfFile::hand_over(List& list) noexcept try {
     start_of.push_back(&starts[at]);
     count_of.push_back(&counts[at]);
   }
-  const auto put = list.buffer == Buffer::attached ? real_pnetcdf().bput_varn : real_pnetcdf().iput_varn;
-  return put(id_, list.variable, static_cast<int>(start_of.size()), start_of.data(), count_of.data(), list.data.data(), 0,
-             MPI_DATATYPE_NULL, &list.theirs);
+  const auto give = [&](decltype(&::ncmpi_iput_varn) put) {
+    return put(id_, list.variable, static_cast<int>(start_of.size()), start_of.data(), count_of.data(),
+               list.data.data(), 0, MPI_DATATYPE_NULL, &list.theirs);
+  };
+  if (list.buffer == Buffer::attached && give(real_pnetcdf().bput_varn) == nc::no_error) return nc::no_error;
+  return give(real_pnetcdf().iput_varn);  // also when others have the buffer: the data is kept here
 } catch (const std::bad_alloc&) {
   return nc::no_memory;
 }
 
 int PnetcdfFile::hand_over() noexcept try {
   int result = nc::no_error;
+  std::vector<List> left;
+  left.reserve(kept_.size());
   handed_.reserve(handed_.size() + kept_.size());
   for (List& list : kept_) {
-    keep_first(result, hand_over(list));
-    handed_.push_back(std::move(list));
+    const int code = hand_over(list);
+    keep_first(result, code);
+    (code == nc::no_error ? handed_ : left).push_back(std::move(list));
   }
-  kept_.clear();
+  kept_ = std::move(left);
   return result;
 } catch (const std::bad_alloc&) {
   return nc::no_memory;
@@ -236,8 +242,8 @@ std::vector<PnetcdfFile::List> PnetcdfFile::take(int count, int* requests, int* 
   return taken;
 }
 
-int PnetcdfFile::call_pnetcdf(Call call, int count, int* requests, int* statuses,
-                              const std::vector<int>& more) noexcept try {
+int PnetcdfFile::call_pnetcdf(Call call, int count, int* requests, int* statuses, const std::vector<int>& more) noexcept
+    try {
   if (count < 0 || (count > 0 && !requests)) {
     const int code = call(id_, count, requests, statuses);
     if (count == nc::all_requests || count == nc::all_puts) handed_.clear();
@@ -291,7 +297,8 @@ void PnetcdfFile::join(std::vector<List>& lists, Joined& joined) {
   std::size_t bytes = 0;
   MPI_Offset reached = 0;
   std::erase_if(parts, [&](const Placed& part) {
-    if (part.first < reached || bytes + part.list->data.size() > INT_MAX) return joined.others.push_back(part.list), true;
+    if (part.first < reached || bytes + part.list->data.size() > INT_MAX)
+      return joined.others.push_back(part.list), true;
     reached = part.end;
     bytes += part.list->data.size();
     return false;
@@ -322,8 +329,8 @@ void PnetcdfFile::join(std::vector<List>& lists, Joined& joined) {
 
 int PnetcdfFile::write(const Joined& joined) {
   int code = MPI_File_set_view(file_, 0, MPI_BYTE, joined.bytes.whole(), "native", MPI_INFO_NULL);
-  const int written = MPI_File_write_at_all(file_, 0, joined.data.data(), static_cast<int>(joined.data.size()), MPI_BYTE,
-                                            MPI_STATUS_IGNORE);
+  const int written = MPI_File_write_at_all(file_, 0, joined.data.data(), static_cast<int>(joined.data.size()),
+                                            MPI_BYTE, MPI_STATUS_IGNORE);
   if (code == MPI_SUCCESS) code = written;
   MPI_File_set_view(file_, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
   if (code != MPI_SUCCESS) return pnetcdf_error(code);
@@ -332,14 +339,17 @@ int PnetcdfFile::write(const Joined& joined) {
   return nc::no_error;
 }
 
-int PnetcdfFile::tell_of_record(const List& list, int& request) {
+int PnetcdfFile::tell_of_record(const List& list, int& request) noexcept try {
   std::vector<MPI_Offset> start{list.record};
   start.insert(start.end(), list.boxes->starts.begin(),
                list.boxes->starts.begin() + static_cast<std::ptrdiff_t>(list.boxes->shape.size()));
   std::vector<MPI_Offset> one(start.size(), 1);
   MPI_Offset *const starts[] = {start.data()}, *const counts[] = {one.data()};
   written_ -= static_cast<MPI_Offset>(variable(list.variable).element);  // which PnetCDF counts
-  return real_pnetcdf().iput_varn(id_, list.variable, 1, starts, counts, list.data.data(), 0, MPI_DATATYPE_NULL, &request);
+  return real_pnetcdf().iput_varn(id_, list.variable, 1, starts, counts, list.data.data(), 0, MPI_DATATYPE_NULL,
+                                  &request);
+} catch (const std::bad_alloc&) {
+  return nc::no_memory;
 }
 
 int PnetcdfFile::wait_all(int count, int* requests, int* statuses) noexcept {

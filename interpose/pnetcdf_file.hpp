@@ -18,9 +18,9 @@ constexpr int no_error = 0, no_memory = -61, all_requests = -1, all_puts = -3, n
 }
 
 /// A file that a program writes through PnetCDF. That makes a request of its own of every box in a list of boxes, which
-/// takes longer than to write them when they are small. Such a list is kept here instead, with a copy of its data, until
-/// the program waits for it with the other ranks: then all lists are written by one collective call of MPI-IO. Whatever
-/// else becomes of them is left to PnetCDF, which is given the list then.
+/// takes longer than to write them when they are small. Such a list is kept here instead, with a copy of its data,
+/// until the program waits for it with the other ranks: then all lists are written by one collective call of MPI-IO.
+/// Whatever else becomes of them is left to PnetCDF, which is given the list then.
 class PnetcdfFile {
  public:
   enum class Mode { define, collective, independent };
@@ -32,10 +32,10 @@ class PnetcdfFile {
   /// Definitions may be other ones afterwards.
   void enter(Mode mode) noexcept;
 
-  /// Keeps a list; false where PnetCDF is to have it at once. A null type is that of the variable; -1 elements are as many
-  /// as the boxes have.
-  bool keep(Buffer buffer, int variable, int count, MPI_Offset* const* starts, MPI_Offset* const* counts, const void* data,
-            MPI_Offset elements, MPI_Datatype type, int* request) noexcept;
+  /// Keeps a list; false where PnetCDF is to have it at once. A null type is that of the variable; -1 elements are as
+  /// many as the boxes have.
+  bool keep(Buffer buffer, int variable, int count, MPI_Offset* const* starts, MPI_Offset* const* counts,
+            const void* data, MPI_Offset elements, MPI_Datatype type, int* request) noexcept;
   /// All lists go to PnetCDF.
   int hand_over() noexcept;
   /// Collective.
@@ -80,7 +80,7 @@ class PnetcdfFile {
   /// Collective.
   int write(const Joined& joined);
   /// PnetCDF hears of a new record by the first element of a list in it.
-  int tell_of_record(const List& list, int& request);
+  int tell_of_record(const List& list, int& request) noexcept;
   /// Completes the requests that PnetCDF has, and `more` of which the program does not know.
   int call_pnetcdf(Call call, int count, int* requests, int* statuses, const std::vector<int>& more = {}) noexcept;
 

@@ -1,6 +1,7 @@
-// pnetcdf_lists_program FILE CASES [SEED]: random lists of boxes written through PnetCDF's iput_varn, completed in all the
-// ways that there are, and read again. Every rank notes what it was told in FILE.RANK, so that a run can be compared with
-// one in which somebody else carries it out. With `full` for CASES it writes 16 MiB, once, and says what it was told.
+// pnetcdf_lists_program FILE CASES [SEED]: random lists of boxes written through PnetCDF's iput_varn, completed in all
+// the ways that there are, and read again. Every rank notes what it was told in FILE.RANK, so that a run can be
+// compared with one in which somebody else carries it out. With `full` for CASES it writes 16 MiB, once, and says what
+// it was told.
 #include <mpi.h>
 #include <pnetcdf.h>
 
@@ -71,7 +72,9 @@ MPI_Offset elements(const Box& box) {
 }
 
 /// The value of an element in a step of a case: of every type.
-double value(MPI_Offset place, int variable, int step) { return static_cast<double>((place * 7 + variable * 31 + step * 13) % 100); }
+double value(MPI_Offset place, int variable, int step) {
+  return static_cast<double>((place * 7 + variable * 31 + step * 13) % 100);
+}
 
 template <class Visit>
 void for_each_element(const Box& box, const std::vector<MPI_Offset>& shape, std::size_t before, Visit&& visit) {
@@ -127,16 +130,19 @@ struct List {
     int code = NC_NOERR;
     const bool other_type = pick(random, 0, 8) == 0;
     if (pick(random, 0, 3) == 0 && variable->type == NC_DOUBLE) {
-      code = ncmpi_bput_varn(file, variable->id, count, starts.data(), all_counts, doubles.data(), size, MPI_DOUBLE, id);
+      code =
+          ncmpi_bput_varn(file, variable->id, count, starts.data(), all_counts, doubles.data(), size, MPI_DOUBLE, id);
     } else if (pick(random, 0, 3) == 0 && variable->type == NC_SHORT) {
       code = ncmpi_bput_varn_short(file, variable->id, count, starts.data(), all_counts, shorts.data(), id);
       if (code == NC_NOERR) shorts.assign(shorts.size(), 5);  // PnetCDF has it
     } else if (other_type)
       code = ncmpi_iput_varn_double(file, variable->id, count, starts.data(), all_counts, doubles.data(), id);
     else if (variable->type == NC_DOUBLE)
-      code = ncmpi_iput_varn(file, variable->id, count, starts.data(), all_counts, doubles.data(), size, MPI_DOUBLE, id);
+      code =
+          ncmpi_iput_varn(file, variable->id, count, starts.data(), all_counts, doubles.data(), size, MPI_DOUBLE, id);
     else if (variable->type == NC_FLOAT && pick(random, 0, 1))
-      code = ncmpi_iput_varn(file, variable->id, count, starts.data(), all_counts, floats.data(), 0, MPI_DATATYPE_NULL, id);
+      code = ncmpi_iput_varn(file, variable->id, count, starts.data(), all_counts, floats.data(), 0, MPI_DATATYPE_NULL,
+                             id);
     else if (variable->type == NC_FLOAT)
       code = ncmpi_iput_varn_float(file, variable->id, count, starts.data(), all_counts, floats.data(), id);
     else if (variable->type == NC_INT)
@@ -158,7 +164,8 @@ void run_case(const std::string& path, unsigned seed) {
   Random own{seed * 1000 + static_cast<unsigned>(rank_here)};
   int file = 0, time = 0;
   const int formats[] = {0, NC_64BIT_OFFSET, NC_64BIT_DATA};
-  must(ncmpi_create(MPI_COMM_WORLD, path.c_str(), NC_CLOBBER | formats[pick(common, 0, 2)], MPI_INFO_NULL, &file), "create");
+  must(ncmpi_create(MPI_COMM_WORLD, path.c_str(), NC_CLOBBER | formats[pick(common, 0, 2)], MPI_INFO_NULL, &file),
+       "create");
   must(ncmpi_set_fill(file, NC_FILL, nullptr), "ask for filling");
   must(ncmpi_def_dim(file, "time", NC_UNLIMITED, &time), "define");
   std::vector<Variable> variables(static_cast<std::size_t>(pick(common, 1, 5)));
@@ -177,7 +184,9 @@ void run_case(const std::string& path, unsigned seed) {
     if (variable.has_records) ids.push_back(time);
     for (const MPI_Offset length : variable.shape)
       must(ncmpi_def_dim(file, ("d" + std::to_string(dimension++)).c_str(), length, &ids.emplace_back()), "define");
-    must(ncmpi_def_var(file, ("v" + std::to_string(v)).c_str(), variable.type, static_cast<int>(ids.size()), ids.data(), &variable.id), "define");
+    must(ncmpi_def_var(file, ("v" + std::to_string(v)).c_str(), variable.type, static_cast<int>(ids.size()), ids.data(),
+                       &variable.id),
+         "define");
     auto boxes = grid(common, variable.shape);
     std::shuffle(boxes.begin(), boxes.end(), common);
     const long long kind = pick(common, 0, 2);
@@ -190,8 +199,7 @@ void run_case(const std::string& path, unsigned seed) {
       }
       variable.boxes.push_back(boxes[b]);
     }
-    if (pick(common, 0, 3) != 0)
-      std::ranges::sort(variable.boxes, {}, [](const Box& box) { return box.start; });
+    if (pick(common, 0, 3) != 0) std::ranges::sort(variable.boxes, {}, [](const Box& box) { return box.start; });
     if (as_before && variable.has_records == variables[v - 1].has_records) variable.boxes = variables[v - 1].boxes;
   }
   must(ncmpi_enddef(file), "end definitions");
@@ -272,7 +280,8 @@ void run_case(const std::string& path, unsigned seed) {
     note("pending", pending);
     for (const List& list : lists)  // nobody has changed what the program owns
       for (std::size_t i = 0; i < list.doubles.size(); ++i)
-        if (list.floats[i] != static_cast<float>(list.doubles[i]) || list.ints[i] != static_cast<int>(list.doubles[i]) ||
+        if (list.floats[i] != static_cast<float>(list.doubles[i]) ||
+            list.ints[i] != static_cast<int>(list.doubles[i]) ||
             (list.shorts[i] != 5 && list.shorts[i] != static_cast<short>(list.doubles[i])))
           ++failures;
     if (has_buffer) {
@@ -326,7 +335,8 @@ void fill_disk(const char* path) {
     counts.push_back(&count);
   }
   std::vector<float> data(at.size() * length, 1);
-  must(ncmpi_iput_varn_float(file, variable, static_cast<int>(at.size()), starts.data(), counts.data(), data.data(), nullptr),
+  must(ncmpi_iput_varn_float(file, variable, static_cast<int>(at.size()), starts.data(), counts.data(), data.data(),
+                             nullptr),
        "post");
   std::printf("told: %s\n", ncmpi_strerrno(ncmpi_wait_all(file, NC_REQ_ALL, nullptr, nullptr)));
   (void)ncmpi_close(file);
@@ -350,7 +360,8 @@ int main(int argc, char** argv) {
     std::fprintf(notes, "case %d\n", first + i);
     run_case(path + "." + std::to_string(first + i) + ".nc", static_cast<unsigned>(first + i));
     if (failures > 0) {
-      std::fprintf(stderr, "rank %d: %d elements are not what was written in case %d\n", rank_here, failures, first + i);
+      std::fprintf(stderr, "rank %d: %d elements are not what was written in case %d\n", rank_here, failures,
+                   first + i);
       MPI_Abort(MPI_COMM_WORLD, 1);
     }
   }

@@ -145,6 +145,12 @@ bool can_wait(int mode, MPI_Info info, const Policy& policy) {
   return plain && policy.refusal.empty() && !places_file(info) && !uses_shared_pointers();
 }
 
+/// ext4 begins to store a file that was truncated as soon as somebody closes it, and who truncates it again has to wait for
+/// that. As with MPI libraries somebody closes it before there is anything to be stored.
+void close_once(const std::string& path) noexcept {
+  if (const int again = ::open(path.c_str(), O_RDONLY | O_CLOEXEC); again >= 0) ::close(again);
+}
+
 /// A descriptor for a plain file, or a negative number: then there is none, or the MPI library is to say what is wrong.
 constexpr int no_file = -2;
 int open_plain(const std::string& path, int mode) noexcept {
@@ -155,7 +161,10 @@ int open_plain(const std::string& path, int mode) noexcept {
   int descriptor = -1;
   do descriptor = ::open(path.c_str(), flags, 0666);
   while (descriptor < 0 && errno == EINTR);
-  if (descriptor >= 0 && ::fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode)) return descriptor;
+  if (descriptor >= 0 && ::fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode)) {
+    if ((mode & MPI_MODE_CREATE) && found.st_size == 0) close_once(path);
+    return descriptor;
+  }
   if (descriptor < 0) return errno == ENOENT ? no_file : -1;
   ::close(descriptor);
   return -1;

@@ -53,11 +53,12 @@ void set_option(const char* name, const char* value) {
   if (!file) fail(fmt::format("set net.ipv4.{}", name).c_str());
 }
 
-/// Linux's own, whatever the machine around uses: with another a box would be another network on another machine.
+/// Linux's own, whatever the machine around uses: with another a box would be another network on another machine. A machine
+/// may keep it to itself; the oldest is always allowed.
 void choose_congestion_control() {
-  std::ifstream file{"/proc/sys/net/ipv4/tcp_available_congestion_control"};
-  const std::set<std::string> available{std::istream_iterator<std::string>{file}, {}};
-  set_option("tcp_congestion_control", available.contains("cubic") ? "cubic" : "reno");
+  std::ifstream file{"/proc/sys/net/ipv4/tcp_allowed_congestion_control"};
+  const std::set<std::string> allowed{std::istream_iterator<std::string>{file}, {}};
+  set_option("tcp_congestion_control", allowed.contains("cubic") ? "cubic" : "reno");
 }
 
 /// Hosts pass on what is for others, by ways that need not be the ways back. A peer that does not answer is given up

@@ -5,6 +5,7 @@
 #include <climits>
 #include <new>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "file_bytes.hpp"
@@ -87,8 +88,8 @@ struct PnetcdfFile::Joined {
   std::vector<std::byte> data;
   FileBytes bytes;
   std::uint64_t lists = 0, pieces = 0;
-  std::vector<List*> others;     ///< that lie in among the pieces of one of these
-  const List* newest = nullptr;  ///< has a record that PnetCDF does not know of
+  std::vector<List*> others;  ///< that lie in among the pieces of one of these
+  List* newest = nullptr;     ///< has a record that PnetCDF does not know of
 };
 
 void PnetcdfFile::enter(Mode mode) noexcept {
@@ -148,18 +149,11 @@ std::shared_ptr<const Boxes> PnetcdfFile::boxes_of(const GivenBoxes& given) {
   return boxes;
 }
 
-MPI_Offset PnetcdfFile::buffered() const noexcept {
-  MPI_Offset bytes = 0;
-  for (const List& list : kept_)
-    if (list.buffer == Buffer::attached) bytes += static_cast<MPI_Offset>(list.data.size());
-  return bytes;
-}
-
 bool PnetcdfFile::has_room(std::size_t bytes) const noexcept {
   MPI_Offset size = 0, used = 0;
   return real_pnetcdf().inq_buffer_size(id_, &size) == nc::no_error &&
          real_pnetcdf().inq_buffer_usage(id_, &used) == nc::no_error &&
-         static_cast<MPI_Offset>(bytes) <= size - used - buffered();
+         static_cast<MPI_Offset>(bytes) <= size - used - buffered_;
 }
 
 bool PnetcdfFile::keep(Buffer buffer, int number, int count, MPI_Offset* const* starts, MPI_Offset* const* counts,
@@ -177,6 +171,7 @@ bool PnetcdfFile::keep(Buffer buffer, int number, int count, MPI_Offset* const* 
   if (buffer == Buffer::attached && !has_room(bytes)) return (void)hand_over(), false;  // PnetCDF says what it has
   const auto* const first = static_cast<const std::byte*>(data);
   kept_.push_back({next_request_, number, buffer, record, boxes, {first, first + bytes}});
+  if (buffer == Buffer::attached) buffered_ += static_cast<MPI_Offset>(bytes);
   if (request) *request = next_request_;
   next_request_ += 2;
   if (next_request_ < 0) next_request_ = 1 << 30;
@@ -216,9 +211,11 @@ int PnetcdfFile::hand_over() noexcept try {
   std::vector<List> left;
   left.reserve(kept_.size());
   handed_.reserve(handed_.size() + kept_.size());
+  buffered_ = 0;
   for (List& list : kept_) {
     const int code = hand_over(list);
     keep_first(result, code);
+    if (code != nc::no_error && list.buffer == Buffer::attached) buffered_ += static_cast<MPI_Offset>(list.data.size());
     (code == nc::no_error ? handed_ : left).push_back(std::move(list));
   }
   kept_ = std::move(left);
@@ -228,17 +225,25 @@ int PnetcdfFile::hand_over() noexcept try {
 }
 
 std::vector<PnetcdfFile::List> PnetcdfFile::take(int count, int* requests, int* statuses) {
-  if (count == nc::all_requests || count == nc::all_puts) return std::exchange(kept_, {});
-  std::vector<List> taken;
-  if (count > 0) taken.reserve(kept_.size());
-  for (int i = 0; i < count && requests; ++i) {
-    const auto found = std::ranges::find(kept_, requests[i], &List::request);
-    if (found == kept_.end()) continue;
-    taken.push_back(std::move(*found));
-    kept_.erase(found);
-    requests[i] = nc::no_request;
-    if (statuses) taken.back().status = &statuses[i];
+  std::vector<List> taken, left;
+  if (count == nc::all_requests || count == nc::all_puts) {
+    taken = std::exchange(kept_, {});
+  } else if (count > 0 && requests && !kept_.empty()) {
+    std::unordered_map<int, int> wanted;  // where each is in the list
+    for (int i = 0; i < count; ++i) wanted.emplace(requests[i], i);
+    taken.reserve(kept_.size());
+    left.reserve(kept_.size());
+    for (List& list : kept_) {
+      const auto found = wanted.find(list.request);
+      (found == wanted.end() ? left : taken).push_back(std::move(list));
+      if (found == wanted.end()) continue;
+      requests[found->second] = nc::no_request;
+      if (statuses) taken.back().status = &statuses[found->second];
+    }
+    kept_ = std::move(left);
   }
+  for (const List& list : taken)
+    if (list.buffer == Buffer::attached) buffered_ -= static_cast<MPI_Offset>(list.data.size());
   return taken;
 }
 
@@ -250,26 +255,33 @@ int PnetcdfFile::call_pnetcdf(Call call, int count, int* requests, int* statuses
     return code;
   }
   // Only what PnetCDF has, and under its names: it takes a list as long as all that it has for all of that.
+  std::unordered_map<int, int> names;
+  for (const List& list : handed_) names.emplace(list.request, list.theirs);
   std::vector<int> theirs, places;
   for (int i = 0; i < count; ++i) {
     if (requests[i] == nc::no_request) {
       if (statuses) statuses[i] = nc::no_error;
       continue;
     }
-    const auto found = std::ranges::find(handed_, requests[i], &List::request);
-    theirs.push_back(found == handed_.end() ? requests[i] : found->theirs);
+    const auto found = names.find(requests[i]);
+    theirs.push_back(found == names.end() ? requests[i] : found->second);
     places.push_back(i);
   }
   theirs.insert(theirs.end(), more.begin(), more.end());
   std::vector<int> told(theirs.size(), nc::no_error);
+  const std::vector<int> before = theirs;
+  std::unordered_set<int> done;
+  done.reserve(theirs.size());
   const int code = call(id_, static_cast<int>(theirs.size()), theirs.data(), told.data());
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    int& request = requests[places[i]];
+  for (std::size_t i = 0; i < theirs.size(); ++i) {
+    const bool is_done = theirs[i] == nc::no_request;
+    if (is_done) done.insert(before[i]);
+    if (i >= places.size()) continue;
     if (statuses) statuses[places[i]] = told[i];
-    if (theirs[i] != nc::no_request) continue;
-    std::erase_if(handed_, [&](const List& list) { return list.request == request; });
-    request = nc::no_request;
+    if (is_done) requests[places[i]] = nc::no_request;
   }
+  // What is not, for a mistake in the list, PnetCDF still has, and so the data stays.
+  std::erase_if(handed_, [&](const List& list) { return done.contains(list.theirs); });
   return code;
 } catch (const std::bad_alloc&) {
   (void)call(id_, 0, nullptr, nullptr);  // others may wait for it
@@ -314,7 +326,7 @@ void PnetcdfFile::join(std::vector<List>& lists, Joined& joined) {
     joined.bytes.add(*parts[p].list->boxes, parts[p].element, end - p,
                      end > p + 1 ? parts[p + 1].first - parts[p].first : 0, parts[p].first);
     for (; p < end; ++p) {
-      const List& list = *parts[p].list;
+      List& list = *parts[p].list;
       list.boxes->to_file_order(list.data.data(), parts[p].element, next);
       next += list.data.size();
       joined.pieces += list.boxes->pieces.size();
@@ -339,7 +351,7 @@ int PnetcdfFile::write(const Joined& joined) {
   return nc::no_error;
 }
 
-int PnetcdfFile::tell_of_record(const List& list, int& request) noexcept try {
+int PnetcdfFile::tell_of_record(List& list) noexcept try {
   std::vector<MPI_Offset> start{list.record};
   start.insert(start.end(), list.boxes->starts.begin(),
                list.boxes->starts.begin() + static_cast<std::ptrdiff_t>(list.boxes->shape.size()));
@@ -347,7 +359,7 @@ int PnetcdfFile::tell_of_record(const List& list, int& request) noexcept try {
   MPI_Offset *const starts[] = {start.data()}, *const counts[] = {one.data()};
   written_ -= static_cast<MPI_Offset>(variable(list.variable).element);  // which PnetCDF counts
   return real_pnetcdf().iput_varn(id_, list.variable, 1, starts, counts, list.data.data(), 0, MPI_DATATYPE_NULL,
-                                  &request);
+                                  &list.theirs);
 } catch (const std::bad_alloc&) {
   return nc::no_memory;
 }
@@ -361,24 +373,25 @@ int PnetcdfFile::wait_all(int count, int* requests, int* statuses) noexcept {
   int state = nothing, result = nc::no_error;
   try {
     lists = take(count, requests, statuses);
-    theirs.reserve(lists.size() + 1);
+    theirs.reserve(lists.size());
+    handed_.reserve(handed_.size() + lists.size());
     join(lists, joined);
     if (!lists.empty()) state = some;
   } catch (const std::bad_alloc&) {
     state = no_room;
   }
   PMPI_Allreduce(MPI_IN_PLACE, &state, 1, MPI_INT, MPI_MAX, communicator_);
-  const auto leave = [&](List& list) {
-    keep_first(result, hand_over(list));
-    theirs.push_back(list.theirs);
-  };
-  if (state == no_room) {
-    std::ranges::for_each(lists, leave);
-  } else if (state == some) {
+  if (state == some) {
     result = write(joined);
-    for (List* list : joined.others) leave(*list);
-    if (joined.newest && result == nc::no_error)
-      result = tell_of_record(*joined.newest, theirs.emplace_back(nc::no_request));
+    for (List* list : joined.others) keep_first(result, hand_over(*list));
+    if (joined.newest && result == nc::no_error) result = tell_of_record(*joined.newest);
+  } else if (state == no_room) {
+    for (List& list : lists) keep_first(result, hand_over(list));
+  }
+  for (List& list : lists) {
+    if (list.theirs == nc::no_request) continue;
+    theirs.push_back(list.theirs);
+    handed_.push_back(std::move(list));
   }
   const int code = call_pnetcdf(real_pnetcdf().wait_all, count, requests, statuses, theirs);
   for (const List& list : lists)

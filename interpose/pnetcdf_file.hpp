@@ -45,7 +45,7 @@ class PnetcdfFile {
 
   /// Lists, bytes of them in the attached buffer, and bytes written, of which PnetCDF does not know.
   [[nodiscard]] int kept() const noexcept { return static_cast<int>(kept_.size()); }
-  [[nodiscard]] MPI_Offset buffered() const noexcept;
+  [[nodiscard]] MPI_Offset buffered() const noexcept { return buffered_; }
   [[nodiscard]] MPI_Offset written() const noexcept { return written_; }
 
  private:
@@ -80,7 +80,7 @@ class PnetcdfFile {
   /// Collective.
   int write(const Joined& joined);
   /// PnetCDF hears of a new record by the first element of a list in it.
-  int tell_of_record(const List& list, int& request) noexcept;
+  int tell_of_record(List& list) noexcept;
   /// Completes the requests that PnetCDF has, and `more` of which the program does not know.
   int call_pnetcdf(Call call, int count, int* requests, int* statuses, const std::vector<int>& more = {}) noexcept;
 
@@ -95,7 +95,7 @@ class PnetcdfFile {
   std::size_t next_boxes_ = 0;
   std::vector<List> kept_, handed_;
   int next_request_ = 1 << 30;  ///< PnetCDF begins with 0; even, as all of its requests to write
-  MPI_Offset written_ = 0;
+  MPI_Offset buffered_ = 0, written_ = 0;
 };
 
 }  // namespace weir::interpose

@@ -28,7 +28,7 @@ struct RanOptions {
   std::string transport = WEIR_HAVE_UCX ? "ucx" : "mapped";
   std::string bytes = "4MiB";
   std::string fixed_chunk = "64KiB";
-  int fixed_ranks = 12;
+  int fixed_ranks = 36;
   int pairs = 7;
   double budget_s = 600;
   std::string directory, json, launcher;

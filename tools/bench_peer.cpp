@@ -137,10 +137,6 @@ std::string rate_text(double rate) { return fmt::format("{:.0f} MB/s", rate / 1e
 }  // namespace
 
 void run_bench_peer(const PeerOptions& options) {
-  bench::catch_interrupts();
-  // For all that are started here too: shared memory would be another transport than that between nodes.
-  ::setenv("UCX_TLS", "tcp", 0);
-  ::setenv("UCX_NET_DEVICES", "lo", 0);
   const Scratch scratch{options.directory, "--dir"};
   const ServerProcess server{scratch.path(), 2 * region_bytes};
   Ours ours{server.contact()};

@@ -155,13 +155,13 @@ struct Curves {
 };
 
 void run_ran(const RanOptions& options) {
-  if (!options.peer.empty()) return run_bench_peer({options.sizes, options.pairs, options.directory, options.json});
   bench::catch_interrupts();
-  // As beside a peer: shared memory would be another transport than that between nodes.
+  // For all that are started here too: shared memory would be another transport than that between nodes.
   ::setenv("UCX_TLS", "tcp", 0);
   ::setenv("UCX_NET_DEVICES", "lo", 0);
   // What the machine uses elsewhere may spread messages over time, on a way that has no limit of its own.
   if (std::getenv("UCX_NET_DEVICES") == std::string{"lo"}) box::enter_own_network();
+  if (!options.peer.empty()) return run_bench_peer({options.sizes, options.pairs, options.directory, options.json});
   const std::string worker = worker_path();
   const Progress progress;
   bench::Results results;

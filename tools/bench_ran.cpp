@@ -25,7 +25,7 @@ namespace {
 struct RanOptions {
   std::vector<std::string> chunks{"4KiB", "16KiB", "64KiB", "256KiB", "1MiB", "4MiB", "16MiB"};
   std::vector<int> ranks{6, 12, 18, 24, 30, 36};
-  std::string transport = WEIR_HAVE_UCX ? "ucx" : "mapped";
+  std::string transport = "socket";
   std::string bytes = "4MiB";
   std::string fixed_chunk = "64KiB";
   int fixed_ranks = 36;
@@ -59,10 +59,13 @@ std::vector<bench::Measurement> measure(const RanOptions& options, const Point& 
       std::max(bytes_of_option(options.bytes, "--bytes"), point.chunk) / point.chunk * point.chunk;
   const bench::Parameters parameters{{"chunk", std::to_string(point.chunk)}, {"bytes", std::to_string(bytes)}};
   results.workload = bench::make_workload("interleaved", parameters, point.ranks).value();
-  const ServerProcess server{scratch.path(), 4 * results.workload.file_bytes + (std::uint64_t{64} << 20)};
+  using Listens = ServerProcess::Listens;
+  const ServerProcess server{scratch.path(), 4 * results.workload.file_bytes + (std::uint64_t{64} << 20),
+                             options.transport == "mapped" ? Listens::unix_socket : Listens::tcp};
   Settings settings = bench_settings(options.settings, point.ranks, 0);
   settings.try_emplace("plan.aggregators", std::to_string((point.ranks + 3) / 4));  // as in the document
   settings["remote.contact"] = server.contact();
+  settings["remote.secret"] = server.secret();
   settings["remote.transport"] = options.transport;
   results.request = {.workload = "interleaved",
                      .parameters = parameters,
@@ -175,10 +178,12 @@ void run_ran(const RanOptions& options) {
   for (const int ranks : options.ranks)
     fill(by_ranks, {std::to_string(ranks), bytes_of_option(options.fixed_chunk, "--chunk"), ranks});
   progress.clear();
-  const std::string way = options.transport == "ucx"
-                              ? fmt::format("reached by UCX ({} on {}, congestion control {})", std::getenv("UCX_TLS"),
-                                            std::getenv("UCX_NET_DEVICES"), congestion_control())
-                              : "mapped: every way is copies in the memory of this machine";
+  std::string way = "mapped: every way is copies in the memory of this machine";
+  if (options.transport == "socket")
+    way = fmt::format("reached over TCP (loopback, congestion control {})", congestion_control());
+  else if (options.transport == "ucx")
+    way = fmt::format("reached by UCX ({} on {}, congestion control {})", std::getenv("UCX_TLS"),
+                      std::getenv("UCX_NET_DEVICES"), congestion_control());
   std::string text = fmt::format("{} a rank through a memory server on this machine, {}; {} ranks:\n{}", options.bytes,
                                  way, options.fixed_ranks, by_chunk.text());
   text += fmt::format("\nthe same in chunks of {}:\n{}", options.fixed_chunk, by_ranks.text());
@@ -212,8 +217,8 @@ void add_bench_ran(CLI::App& bench) {
       ->check(CLI::Range(1, 100'000));
   add("--chunk", options->fixed_chunk, "contiguous chunk of the second figure");
   add("--transport", options->transport,
-      "to the server: ucx, over the network as in the document, or mapped, which only a server on the same node can be")
-      ->check(CLI::IsMember({"ucx", "mapped"}));
+      "to the server: socket, over TCP, or ucx, as over other networks, or mapped, which only a server on the same node can be")
+      ->check(CLI::IsMember({"socket", "ucx", "mapped"}));
   add("--bytes", options->bytes, "of a rank, at least one chunk");
   add("--pairs", options->pairs, "runs of each way")->check(CLI::Range(3, 100'000));
   add("--budget", options->budget_s, "seconds for everything; fewer runs, at least 3, when they do not suffice")

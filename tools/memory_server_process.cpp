@@ -18,17 +18,18 @@ extern char** environ;
 
 namespace weir::tools {
 
-ServerProcess::ServerProcess(const std::string& directory, std::uint64_t bytes)
-    : contact_{directory + "/memory.contact"} {
-  std::string words[] = {std::filesystem::read_symlink("/proc/self/exe").string(),
+ServerProcess::ServerProcess(const std::string& directory, std::uint64_t bytes, Listens listens)
+    : contact_{directory + "/memory.contact"}, secret_{listens == Listens::tcp ? directory + "/memory.secret" : ""} {
+  std::vector<std::string> words{std::filesystem::read_symlink("/proc/self/exe").string(),
                          "memory",
                          "serve",
                          "--size",
                          std::to_string(bytes),
                          "--listen",
-                         "unix:" + directory + "/memory.socket",
-                         "--contact",
-                         contact_};
+                                 listens == Listens::tcp ? "tcp:127.0.0.1:0" : "unix:" + directory + "/memory.socket",
+                                 "--contact",
+                                 contact_};
+  if (!secret_.empty()) words.insert(words.end(), {"--secret", secret_});
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

@@ -58,7 +58,7 @@ const std::vector<SettingInfo> all_settings{
     {"remote.contact", text, "", "contact files of memory servers, which steps go through with memory.tier=remote, or where the model finds that faster", "FILE or several, separated by commas"},
     {"remote.secret", text, "", "file with the secret of memory servers that are reached over TCP, or munge where they use that", "FILE, munge or munge:SOCKET"},
     {"remote.transport", choice, "auto",
-     "how data gets to memory servers: their memory is mapped on the same node, or one-sided transfers of UCX", "auto|mapped|ucx"},
+     "how data gets to memory servers: their memory is mapped on the same node, one-sided transfers of UCX, or sockets", "auto|mapped|ucx|socket"},
     {"remote.stripe", bytes, "1MiB", "bytes of a rank's data that lie together on one of several memory servers", {}, 4 * kib, gib},
     {"remote.timeout", number, "10", "seconds after which a memory server that does not answer is given up", {}, 1, 3600},
     {"remote.wait_for_room", number, "0",

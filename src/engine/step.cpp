@@ -310,7 +310,9 @@ void Step::Impl::work_until(const std::function<bool()>& done) {
       continue;
     }
     const double start = now();
-    if (poll) {
+    if (poll && through_remote_) {
+      // It has slept until there was news.
+    } else if (poll) {
       unwoken.pause();
     } else if (queue.front().get() == this && arrived()) {
       team.wait_for_result(team.storing_spin_s());

@@ -253,7 +253,7 @@ bool ThreePhase::move_own(const std::vector<std::byte*>& memory) noexcept {
       copy_own(edge, {0, edge.bytes}, memory, mapped + part_.places[order_[next_]]);
     else if (is_crowded())
       break;
-    else if (bank_.synchronous || own_piece_ >= long_piece)
+    else if (bank_.synchronous || own_piece_ >= servers().long_piece())
       move_pieces(edge, memory);
     else if (!need_landings() || !(writes() ? send_own(edge, memory) : receive_own(edge, memory)))
       break;
@@ -309,7 +309,7 @@ bool ThreePhase::carry_source(const Source& source, RemoteRegion& region, const 
     return true;
   }
   if (is_crowded()) return false;
-  if (piece_ >= long_piece && !pass_.plan.domain->overlap) return carry_pieces(source, region, edge, buffer), true;
+  if (piece_ >= servers().long_piece() && !pass_.plan.domain->overlap) return carry_pieces(source, region, edge, buffer), true;
   for (; at_ < edge.bytes && need_landings();) {
     if (parcels_ == most_parcels && !settle_window(buffer)) return false;
     const Range part{at_, std::min(at_ + chunk, edge.bytes)};

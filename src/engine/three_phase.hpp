@@ -58,8 +58,7 @@ class ThreePhase final : public WindowCarrier {
  private:
   static constexpr std::uint64_t chunk = 256 << 10;
   static constexpr std::size_t most_parcels = 8;
-  static constexpr std::uint64_t long_piece = 32 << 10;  // that is moved where it lies, and not in a parcel with others
-  static constexpr std::size_t most_pieces = 64;         // of these under way, about
+  static constexpr std::size_t most_pieces = 64;  // under way between their own places, about
   struct Parcel {
     const Inbox* inbox;
     const Edge* edge;
@@ -95,8 +94,12 @@ class ThreePhase final : public WindowCarrier {
   void move_pieces(const Edge& edge, const std::vector<std::byte*>& memory) noexcept;
   Status find_parts(std::uint64_t window, std::vector<iovec>& parts);
   bool carry_buffer(std::uint64_t window, std::byte* buffer) noexcept;
-  /// Whether so many pieces are under way that others have to wait.
-  [[nodiscard]] bool is_crowded() noexcept { return pieces_under_way_ && servers().progress() > most_pieces; }
+  /// Whether so many pieces are under way that others have to wait; sleeps then.
+  [[nodiscard]] bool is_crowded() noexcept {
+    if (!pieces_under_way_ || servers().under_way() <= most_pieces || servers().progress() <= most_pieces) return false;
+    servers().doze();
+    return true;
+  }
   void carry_pieces(const Source& source, RemoteRegion& region, const Edge& edge, std::byte* buffer) noexcept;
   bool carry_source(const Source& source, RemoteRegion& region, const Edge& edge, std::byte* buffer) noexcept;
 

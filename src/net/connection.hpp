@@ -40,6 +40,8 @@ class Connection {
 
   /// The descriptor that came with the last answer.
   Descriptor take_descriptor() noexcept { return std::move(descriptor_); }
+  /// For something else than requests, when there is no answer under way; no request can be made any more.
+  Descriptor take_socket() noexcept { return std::move(socket_); }
   [[nodiscard]] const Agreement& agreement() const noexcept { return agreement_; }
   [[nodiscard]] const std::string& server() const noexcept { return name_; }
 

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <deque>
@@ -19,6 +20,7 @@ namespace {
 
 constexpr unsigned most_damaged = 3;  ///< frames of a connection, before it is closed
 constexpr int look_ms = 100;          ///< how exact deadlines of clients are
+constexpr std::size_t most_joining = 16;  ///< beyond the limits, until they turn out to be clients' connections for data
 constexpr double grace_s = 0.5;       ///< that a new connection has where others wait for its place
 
 std::size_t half_of_descriptors() {
@@ -43,6 +45,7 @@ struct FrameServer::Connection {
   ServerHandshake handshake;
   FrameDecoder decoder;
   Session session;
+  bool surplus = false;  ///< admitted beyond the limits
   bool proved = false, asked = false, closing = false, dropped = false, wants_out = false;
   unsigned damaged = 0;
   std::uint64_t last_sequence = 0, queued = 0;
@@ -118,6 +121,16 @@ void FrameServer::forget(int descriptor) noexcept {
   watched_.erase(descriptor);
 }
 
+Result<Descriptor> FrameServer::hand_over(std::uint64_t session) noexcept {
+  const auto found = std::ranges::find_if(
+      connections_, [&](const auto& each) { return each.second->session.id == session && !each.second->dropped; });
+  if (found == connections_.end()) return problem(Code::internal, "cannot hand over a connection that is not there");
+  Descriptor socket{::fcntl(found->first, F_DUPFD_CLOEXEC, 0)};
+  if (!socket) return system_problem(errno, "serve a client's data");
+  drop(*found->second, "it serves something else now");
+  return socket;
+}
+
 void FrameServer::end(std::uint64_t session) noexcept {
   for (auto& [descriptor, connection] : connections_)
     if (connection->session.id == session) drop(*connection, "it cannot be served any more");
@@ -188,6 +201,16 @@ void FrameServer::accept_some() {
   }
 }
 
+Status FrameServer::too_many() const noexcept {
+  return problem(
+      Code::too_many_files,
+      [&] {
+        return fmt::format("the server refuses this client: it has {} already",
+                           std::min(limits_.per_user, limits_.connections));
+      },
+      "start it with a higher --clients, or start more servers");
+}
+
 bool FrameServer::admit(Descriptor socket) {
   const int descriptor = socket.get();
   auto connection = std::make_unique<Connection>(std::move(socket), credentials_);
@@ -203,11 +226,11 @@ bool FrameServer::admit(Descriptor socket) {
     set_tcp_options(descriptor, limits_.progress_s);
   }
   std::size_t& of_user = per_user_[connection->session.process.uid];
-  const std::size_t most = std::min(limits_.per_user, limits_.connections);
-  if (of_user >= limits_.per_user || connections_.size() >= limits_.connections)
-    refused = problem(
-        Code::too_many_files, [&] { return fmt::format("the server refuses this client: it has {} already", most); },
-        "start it with a higher --clients, or start more servers");
+  const auto is_full = [&](std::size_t more) {
+    return of_user >= limits_.per_user + more || connections_.size() >= limits_.connections + more;
+  };
+  connection->surplus = is_full(0);
+  if (is_full(most_joining)) refused = too_many();
   if (!refused) {
     const HandshakeReply reply = refusal(refused.code(), refused.message());
     send_some(descriptor, encode_frame(reply.type, 0, reply.payload));
@@ -258,10 +281,17 @@ void FrameServer::take(Connection& connection, const Frame& frame) {
 
 void FrameServer::take_handshake(Connection& connection, const Frame& frame) {
   HandshakeReply reply = connection.handshake.take(frame);
+  std::string reason = connection.handshake.reason();
+  if (reply.type == FrameType::welcome && connection.surplus &&
+      connection.handshake.agreement().role != Session::data_role) {
+    const Status refused = too_many();
+    reply = refusal(refused.code(), refused.message());
+    reason = refused.message();
+  }
   const std::uint16_t type = reply.type;
   if (type == FrameType::refused && log_rate_.allow())
-    log_line(LogComponent::net, LogLevel::warn, "client refused: {} ({} like it not told)",
-             connection.handshake.reason(), log_rate_.held_back());
+    log_line(LogComponent::net, LogLevel::warn, "client refused: {} ({} like it not told)", reason,
+             log_rate_.held_back());
   answer(connection, frame.sequence, {type, std::move(reply.payload)});
   if (type == FrameType::refused) {
     ++counters_.refused;
@@ -357,6 +387,7 @@ void FrameServer::close_dropped() {
     connections_.erase(found);
     if (auto user = per_user_.find(connection->session.process.uid); --user->second == 0) per_user_.erase(user);
     if (!connection->proved) --before_proof_;
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, connection->socket.get(), nullptr);  // it may be open elsewhere
     connection->socket.reset();  // a client that sees it open after it has used something lent knows that it still was
     if (connection->asked) service_.left(connection->session);
   }

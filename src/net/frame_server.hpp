@@ -48,6 +48,8 @@ class FrameServer {
   /// Calls `ready` when a descriptor can be read, until it is forgotten.
   Status watch(int descriptor, std::function<void()> ready);
   void forget(int descriptor) noexcept;
+  /// The socket of a session, for something else than requests; what is being answered is the last that is said here.
+  Result<Descriptor> hand_over(std::uint64_t session) noexcept;
   /// Gives a client up, soon.
   void end(std::uint64_t session) noexcept;
 
@@ -66,6 +68,7 @@ class FrameServer {
   void pause_accepting(bool pause) noexcept;
   void shed_one() noexcept;
   bool admit(Descriptor socket);
+  [[nodiscard]] Status too_many() const noexcept;
   void serve(Connection& connection, std::uint32_t events);
   void receive(Connection& connection);
   void take(Connection& connection, const Frame& frame);

@@ -12,6 +12,9 @@ namespace weir {
 
 /// A client that has proved who it is, for as long as its connection holds. Numbers are never used twice.
 struct Session {
+  /// Of connections that are to be handed over: they do not count as clients.
+  static constexpr const char* data_role = "data";
+
   std::uint64_t id = 0;
   bool local = false;   ///< over a UNIX socket
   PeerProcess process;  ///< where it is local

@@ -26,7 +26,7 @@ Result<LentMemory> LentMemory::make(const MemoryServerOptions& options) {
 }
 
 std::uint64_t LentMemory::features() const noexcept {
-  return MemoryFeature::mapped | (UcxLender::is_built_in() ? MemoryFeature::ucx : 0);
+  return MemoryFeature::mapped | MemoryFeature::socket | (UcxLender::is_built_in() ? MemoryFeature::ucx : 0);
 }
 
 Status LentMemory::allocate(std::uint64_t region, const AllocateRequest& request) {
@@ -56,13 +56,28 @@ Result<Answer> LentMemory::lend(std::uint64_t region, const Session& session, st
     if (Status status = ucx_->lend(session.id, memory.address().descriptor, answer); !status) return status;
     return Answer{MemoryMessage::region, answer.encode()};
   }
+  if (access & MemoryFeature::socket) {
+    if (!sockets_) {
+      auto made = SocketLender::make();
+      if (!made) return made.status();
+      sockets_ = *std::move(made);
+    }
+    if (Status status = sockets_->lend(session.id, {memory.data(), bytes}, answer); !status) return status;
+    return Answer{MemoryMessage::region, answer.encode()};
+  }
   return problem(Code::unsupported, "cannot lend memory: the server and this client have no way in common to reach it");
+}
+
+Status LentMemory::join(const Ticket& ticket, Descriptor socket) {
+  if (!sockets_) return problem(Code::access, "the server refuses a connection for data: it lends no memory that way");
+  return sockets_->join(ticket, std::move(socket));
 }
 
 void LentMemory::free(std::uint64_t region) noexcept {
   const auto found = regions_.find(region);
   if (found == regions_.end()) return;
   if (ucx_) ucx_->free(region);
+  if (sockets_) sockets_->free(region);
   // A client that was given up may still have it mapped: the memory goes back all the same.
   ::fallocate(found->second.memory.address().descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
               static_cast<off_t>(found->second.memory.size()));
@@ -71,6 +86,7 @@ void LentMemory::free(std::uint64_t region) noexcept {
 
 void LentMemory::left(const Session& session) noexcept {
   if (ucx_) ucx_->left(session.id);
+  if (sockets_) sockets_->left(session.id);
 }
 
 }  // namespace weir

@@ -9,6 +9,7 @@
 #include "memory/bank.hpp"
 #include "net/service.hpp"
 #include "remote/memory_server.hpp"
+#include "remote/socket_lender.hpp"
 #include "remote/ucx_lender.hpp"
 
 namespace weir {
@@ -26,6 +27,8 @@ class LentMemory {
   Status allocate(std::uint64_t region, const AllocateRequest& request);
   /// What the client needs to reach a region in one of the ways it asks for.
   Result<Answer> lend(std::uint64_t region, const Session& session, std::uint64_t access, FrameServer& server);
+  /// Serves a socket for data of a client that was told this ticket.
+  Status join(const Ticket& ticket, Descriptor socket);
   void free(std::uint64_t region) noexcept;
   void left(const Session& session) noexcept;
 
@@ -40,7 +43,9 @@ class LentMemory {
 
   std::unique_ptr<MemoryBank> bank_;
   std::unordered_map<std::uint64_t, Region> regions_;
-  std::unique_ptr<UcxLender> ucx_;  ///< when a client has asked for it
+  // When a client has asked for them.
+  std::unique_ptr<UcxLender> ucx_;
+  std::unique_ptr<SocketLender> sockets_;
 };
 
 }  // namespace weir

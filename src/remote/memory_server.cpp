@@ -67,6 +67,7 @@ class MemoryService final : public MemoryServer, private Service {
   Answer release(const Session& session, const ReleaseRequest& request);
   Answer beat(const Session& session, const Moved& moved);
   Answer report();
+  Answer join(const Session& session, const Ticket& ticket);
   Answer lend(const Session& session, std::uint64_t region, std::uint64_t access);
 
   LentMemory memory_;
@@ -123,6 +124,7 @@ Answer MemoryService::handle(const Session& session, const Frame& request) {
     case MemoryMessage::release: return with(&MemoryService::release);
     case MemoryMessage::beat: return with(&MemoryService::beat);
     case MemoryMessage::status: return report();
+    case MemoryMessage::join: return with(&MemoryService::join);
     default: return nonsense();
   }
 }
@@ -160,6 +162,14 @@ Answer MemoryService::release(const Session& session, const ReleaseRequest& requ
 
 Answer MemoryService::beat(const Session& session, const Moved& moved) {
   clients_[session.id].rates.note(moved);
+  return {MemoryMessage::done, {}};
+}
+
+Answer MemoryService::join(const Session& session, const Ticket& ticket) {
+  if (session.role != Session::data_role) return nonsense();
+  auto socket = server_->hand_over(session.id);
+  if (!socket) return refusal_answer(socket.status());
+  if (Status status = memory_.join(ticket, *std::move(socket)); !status) return refusal_answer(status);
   return {MemoryMessage::done, {}};
 }
 

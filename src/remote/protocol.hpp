@@ -13,13 +13,14 @@
 namespace weir {
 
 struct MemoryMessage {
-  static constexpr std::uint16_t allocate = FrameType::first, attach = 17, release = 18, beat = 19, status = 20;
+  static constexpr std::uint16_t allocate = FrameType::first, attach = 17, release = 18, beat = 19, status = 20,
+                                 join = 21;
   static constexpr std::uint16_t region = 32, done = 33, report = 34;
 };
 
 /// Ways to reach a region, as bits of what both sides can do.
 struct MemoryFeature {
-  static constexpr std::uint64_t mapped = 1, ucx = 2;
+  static constexpr std::uint64_t mapped = 1, ucx = 2, socket = 4;
 };
 
 /// Which part of a region is on a server: of stripes that go round the parts in turn. For clients alone.

@@ -5,13 +5,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <filesystem>
 #include <vector>
 
 #include "core/errors.hpp"
 #include "net/deadline.hpp"
 #include "remote/mapped_region.hpp"
 #include "remote/server_link.hpp"
+#include "remote/socket_client.hpp"
 #include "remote/striped_region.hpp"
+#include "remote/ucx_client.hpp"
 
 namespace weir {
 namespace {
@@ -55,17 +59,17 @@ class RemoteServers final : public RemoteMemory {
   }
 
   std::size_t progress() noexcept override {
-    const auto pending = [&] {
-      std::size_t sum = 0;
-      for (const auto& link : links_) sum += link->ucx ? link->ucx->pending() : 0;
-      return sum;
-    };
-    if (pending() == 0) return 0;
+    if (under_way() == 0) return 0;
     for (const auto& link : links_)
-      if (link->ucx) link->ucx->progress();
+      if (link->data) link->data->progress();
     // Who only calls this must not wait for a server that is gone.
     if (next_look_.is_over() && !failure()) return 0;
-    return pending();
+    return under_way();
+  }
+  [[nodiscard]] std::size_t under_way() const noexcept override {
+    std::size_t sum = 0;
+    for (const auto& link : links_) sum += link->data ? link->data->pending() : 0;
+    return sum;
   }
   void doze() noexcept override {
     constexpr int most_ms = 1;
@@ -73,12 +77,14 @@ class RemoteServers final : public RemoteMemory {
     std::array<pollfd, most> wanted{};
     std::size_t count = 0;
     for (const auto& link : links_) {
-      if (!link->ucx || link->ucx->pending() == 0 || count == most) continue;
-      const int news = link->ucx->news();
-      if (news < 0) return;
-      wanted[count++] = {news, POLLIN, 0};
+      if (!link->data || link->data->pending() == 0 || count == most) continue;
+      wanted[count] = link->data->news();
+      if (wanted[count++].fd < 0) return;
     }
     if (count > 0) ::poll(wanted.data(), count, most_ms);
+  }
+  [[nodiscard]] std::uint64_t long_piece() const noexcept override {
+    return links_.front()->data ? links_.front()->data->long_piece() : 0;
   }
   Status flush() noexcept override {
     return for_each([](ServerLink& link) { return link.settle(); });
@@ -110,7 +116,7 @@ class RemoteServers final : public RemoteMemory {
       if (Status status = work(*link); !status && first) first = std::move(status);
     if (!first)
       for (const auto& link : links_)
-        if (link->ucx) link->ucx->give_up();
+        if (link->data) link->data->give_up();
     return first;
   }
 
@@ -156,10 +162,10 @@ class RemoteServers final : public RemoteMemory {
     auto answer = link->ask_region(type, request);
     if (!answer) return answer.status();
     Opened region{Status{}};
-    if (!link->ucx) {
+    if (!link->data) {
       region = map_region(link, *answer, link->connection->take_descriptor());
     } else {
-      region = link->ucx->open(link, *answer);
+      region = link->data->open(link, *answer);
       if (!region) link->release(answer->region);
     }
     if (!region) return region.status();
@@ -181,19 +187,36 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
-Result<std::shared_ptr<ServerLink>> connect_server(const std::string& file, const RemoteOptions& options) {
-  auto contact = read_contact(file);
-  if (!contact) return contact.status();
-  const bool mapped = options.transport == "mapped" || (options.transport == "auto" && contact->endpoint.local);
+/// Whether this node has a network on which puts and gets of UCX are the hardware's, or the user says what UCX shall use.
+bool has_use_for_ucx() {
+  std::error_code ignored;
+  const std::filesystem::directory_iterator devices{"/sys/class/infiniband", ignored};
+  return std::getenv("UCX_TLS") || (!ignored && devices != std::filesystem::directory_iterator{});
+}
+
+/// What to try, the best first.
+std::vector<std::string> transports_to(const Contact& contact, const std::string& wanted) {
+  if (wanted != "auto") return {wanted};
+  if (contact.endpoint.local) return {"mapped"};
+  if (has_use_for_ucx()) return {"ucx", "socket"};
+  return {"socket"};
+}
+
+Result<std::shared_ptr<ServerLink>> connect_server(const Contact& contact, const std::string& transport,
+                                                   const RemoteOptions& options) {
   auto link = std::make_shared<ServerLink>();
-  link->access = mapped ? MemoryFeature::mapped : MemoryFeature::ucx;
   link->timeout_s = options.timeout_s;
-  if (!mapped) {
-    auto ucx = UcxClient::make();
+  link->access = MemoryFeature::mapped;
+  if (transport == "socket") {
+    link->access = MemoryFeature::socket;
+    link->data = make_socket_client(contact, options);
+  } else if (transport == "ucx") {
+    link->access = MemoryFeature::ucx;
+    auto ucx = make_ucx_client();
     if (!ucx) return ucx.status();
-    link->ucx = *std::move(ucx);
+    link->data = *std::move(ucx);
   }
-  auto connection = Connection::open(*contact, {link->access, "client", options.secret, options.timeout_s});
+  auto connection = Connection::open(contact, {link->access, "client", options.secret, options.timeout_s});
   if (!connection) return connection.status();
   link->connection = *std::move(connection);
   if (link->connection->agreement().features != link->access)
@@ -201,10 +224,22 @@ Result<std::shared_ptr<ServerLink>> connect_server(const std::string& file, cons
         Code::unsupported,
         [&] {
           return fmt::format("cannot use the memory server at {} by the transport '{}'", link->connection->server(),
-                             mapped ? "mapped" : "ucx");
+                             transport);
         },
-        mapped ? "mapped memory needs a server on this node that listens at unix:PATH" : "it was built without UCX");
+        transport == "mapped" ? "mapped memory needs a server on this node that listens at unix:PATH"
+                              : fmt::format("it was built without '{}'", transport));
   link->connection->set_heartbeat(MemoryMessage::beat, std::as_bytes(std::span{&link->moved, 1}));
+  return link;
+}
+
+Result<std::shared_ptr<ServerLink>> connect_server(const std::string& file, const RemoteOptions& options) {
+  auto contact = read_contact(file);
+  if (!contact) return contact.status();
+  Result<std::shared_ptr<ServerLink>> link{Status{}};
+  for (const std::string& transport : transports_to(*contact, options.transport)) {
+    link = connect_server(*contact, transport, options);
+    if (link || link.status().code() != Code::unsupported) break;
+  }
   return link;
 }
 
@@ -221,9 +256,10 @@ RemoteOptions RemoteOptions::of(const ResolvedSettings& settings) {
 }
 
 Result<std::unique_ptr<RemoteMemory>> connect_remote_memory(const RemoteOptions& options) {
-  if (options.transport != "auto" && options.transport != "mapped" && options.transport != "ucx")
+  if (options.transport != "auto" && options.transport != "mapped" && options.transport != "ucx" &&
+      options.transport != "socket")
     return problem(Code::settings, fmt::format("unknown transport '{}' to memory servers", options.transport),
-                   "allowed: auto, mapped, ucx");
+                   "allowed: auto, mapped, ucx, socket");
   std::vector<std::shared_ptr<ServerLink>> links;
   for (const std::string& file : split_at_commas(options.contact)) {
     auto link = connect_server(file, options);

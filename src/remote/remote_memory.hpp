@@ -31,7 +31,7 @@ class RemoteRegion {
   /// The memory itself where the server is on this node and lends it so; null where only `put` and `get` reach it.
   [[nodiscard]] virtual std::byte* mapped() const noexcept = 0;
 
-  /// Start a transfer; `data` must stay until the memory's `progress` returns 0.
+  /// Begin a transfer, or note it for `progress`; `data` must stay until that returns 0.
   virtual Status put(std::uint64_t offset, const std::byte* data, std::uint64_t bytes) noexcept = 0;
   virtual Status get(std::uint64_t offset, std::byte* data, std::uint64_t bytes) noexcept = 0;
 };
@@ -49,12 +49,16 @@ class RemoteMemory {
 
   /// Moves transfers forward; returns how many are under way. When `failure` has something, none is.
   virtual std::size_t progress() noexcept = 0;
+  /// How many are under way, without moving them.
+  [[nodiscard]] virtual std::size_t under_way() const noexcept = 0;
   /// Sleeps until a transfer that is under way may go on, or for a moment.
   virtual void doze() noexcept = 0;
   /// What was put before this call can be got by others when it is over: waits in bounded time.
   virtual Status flush() noexcept = 0;
   /// Why the servers cannot be reached any more, or nothing; looks.
   virtual Status failure() noexcept = 0;
+  /// Pieces of as many bytes are better moved where they lie than put together first.
+  [[nodiscard]] virtual std::uint64_t long_piece() const noexcept = 0;
   /// Bytes that this client may have of all of them.
   virtual Result<std::uint64_t> capacity() = 0;
 };
@@ -62,7 +66,7 @@ class RemoteMemory {
 struct RemoteOptions {
   std::string contact;           ///< contact files of the servers, separated by commas
   std::string secret;            ///< file with the job's secret, or "munge[:SOCKET]", where the servers want one
-  std::string transport = "auto";  ///< auto, mapped or ucx
+  std::string transport = "auto";  ///< auto, mapped, ucx or socket
   double timeout_s = 10;         ///< after which a server that does not answer is given up
   std::uint64_t stripe = std::uint64_t{1} << 20;  ///< bytes of a region that lie together on one of several servers
 

@@ -29,34 +29,34 @@ void ServerLink::release(std::uint64_t region) noexcept {
 
 Status ServerLink::failure() noexcept {
   Status status = attempt("look after a memory server", [&] { return connection->look(); });
-  if (status && ucx) status = ucx->failure();
-  if (!status && ucx) ucx->give_up();
+  if (status && data) status = data->failure();
+  if (!status && data) data->give_up();
   return status;
 }
 
 Status ServerLink::settle() noexcept {
-  if (!ucx) {
+  if (!data) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return failure();
   }
-  if (Status status = ucx->flush(); !status) return failure();
+  if (Status status = data->flush(); !status) return failure();
   constexpr int looks = 1024;  // how often between two looks at the connection
   constexpr int patient = 20, most_ms = 1;
   int idle = 0;
   Deadline deadline = Deadline::in(timeout_s);
-  for (int i = 1; ucx->pending() > 0; ++i) {
-    if (ucx->progress()) {
+  for (int i = 1; data->pending() > 0; ++i) {
+    if (data->progress()) {
       deadline = Deadline::in(timeout_s);
       idle = 0;
     } else if (++idle < patient) {
       std::this_thread::yield();  // to the server, where it shares the processors
-    } else if (pollfd news{ucx->news(), POLLIN, 0}; news.fd >= 0) {
+    } else if (pollfd news = data->news(); news.fd >= 0) {
       ::poll(&news, 1, most_ms);  // a scheduler may prefer those who only yield to the server
     }
     if (i % looks != 0) continue;
     if (Status status = failure(); !status) return status;
     if (!deadline.is_over()) continue;
-    ucx->give_up();
+    data->give_up();
     return problem(Code::io, [&] {
       return fmt::format("lost the server at {}: nothing moved for {}", connection->server(),
                          format_seconds(timeout_s));

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "net/connection.hpp"
+#include "remote/data_client.hpp"
 #include "remote/protocol.hpp"
-#include "remote/ucx_client.hpp"
 
 namespace weir {
 
@@ -12,8 +12,8 @@ namespace weir {
 struct ServerLink {
   std::unique_ptr<Connection> connection;
   Moved moved;
-  std::uint64_t access = 0;        ///< the one `MemoryFeature` that is used
-  std::unique_ptr<UcxClient> ucx;  ///< where that is it
+  std::uint64_t access = 0;          ///< the one `MemoryFeature` that is used
+  std::unique_ptr<DataClient> data;  ///< null where the memory is mapped
   double timeout_s = 10;
 
   /// The answer to a request for a region.

@@ -12,7 +12,7 @@ Status built_without_ucx() { return problem(Code::unsupported, "cannot use UCX: 
 
 bool UcxLender::is_built_in() noexcept { return false; }
 std::unique_ptr<UcxLender> UcxLender::make(FrameServer&) { return nullptr; }
-Result<std::unique_ptr<UcxClient>> UcxClient::make() { return built_without_ucx(); }
+Result<std::unique_ptr<DataClient>> make_ucx_client() { return built_without_ucx(); }
 
 }  // namespace weir
 #endif

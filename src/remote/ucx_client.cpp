@@ -15,7 +15,7 @@ namespace {
 
 constexpr double close_s = 1;  ///< for transfers to end after an endpoint was closed by force
 
-class EndpointClient final : public UcxClient {
+class EndpointClient final : public DataClient {
  public:
   explicit EndpointClient(UcxContext context) : context_{std::move(context)} {}
   ~EndpointClient() override {
@@ -26,11 +26,12 @@ class EndpointClient final : public UcxClient {
   Result<std::unique_ptr<RemoteRegion>> open(std::shared_ptr<ServerLink> link, const RegionAnswer& answer) override;
 
   bool progress() noexcept override { return pending_ > 0 && ucx_.ucp_worker_progress(worker_) > 0; }
-  int news() noexcept override {
+  pollfd news() noexcept override {
     int descriptor = -1;
-    if (!worker_ || ucx_.ucp_worker_get_efd(worker_, &descriptor) != UCS_OK) return -1;
-    return ucx_.ucp_worker_arm(worker_) == UCS_OK ? descriptor : -1;
+    if (!worker_ || ucx_.ucp_worker_get_efd(worker_, &descriptor) != UCS_OK) return {-1, 0, 0};
+    return {ucx_.ucp_worker_arm(worker_) == UCS_OK ? descriptor : -1, POLLIN, 0};
   }
+  [[nodiscard]] std::uint64_t long_piece() const noexcept override { return 32 << 10; }
   [[nodiscard]] std::size_t pending() const noexcept override { return pending_; }
   Status flush() noexcept override {
     if (!endpoint_) return {};
@@ -171,10 +172,10 @@ Result<std::unique_ptr<RemoteRegion>> EndpointClient::open(std::shared_ptr<Serve
 
 }  // namespace
 
-Result<std::unique_ptr<UcxClient>> UcxClient::make() {
+Result<std::unique_ptr<DataClient>> make_ucx_client() {
   auto context = UcxContext::make();
   if (!context) return context.status();
-  return std::unique_ptr<UcxClient>{std::make_unique<EndpointClient>(*std::move(context))};
+  return std::unique_ptr<DataClient>{std::make_unique<EndpointClient>(*std::move(context))};
 }
 
 }  // namespace weir

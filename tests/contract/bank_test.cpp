@@ -43,8 +43,10 @@ constexpr BankCase cases[] = {{"dram", "dram", "", false},
                               {"mapped_on_shm", "dram", "/dev/shm", false},
                               {"server_mapped", "remote", "", false, 1, "mapped"},
                               {"server_ucx", "remote", "", false, 1, "ucx"},
+                              {"server_socket", "remote", "", false, 1, "socket"},
                               {"three_servers_mapped", "remote", "", false, 3, "mapped"},
-                              {"three_servers_ucx", "remote", "", false, 3, "ucx"}};
+                              {"three_servers_ucx", "remote", "", false, 3, "ucx"},
+                              {"three_servers_socket", "remote", "", false, 3, "socket"}};
 
 void PrintTo(const BankCase& bank, std::ostream* out) { *out << bank.name; }
 

@@ -15,12 +15,12 @@ constexpr std::size_t rank_bytes = 500'000, chunk = 5000;
 constexpr double most_s = 12;
 
 /// A memory server behind a slow link that is cut: no connection is ever closed, so only deadlines help.
-class CutOff : public World {
+class CutOff : public World, public ::testing::WithParamInterface<const char*> {
  protected:
   void SetUp() override {
     World::SetUp();
     if (!std::getenv("TEST_LINK")) GTEST_SKIP() << "needs root and a network of its own";
-    if (!UcxLender::is_built_in()) GTEST_SKIP() << "built without UCX";
+    if (GetParam() == std::string_view{"ucx"} && !UcxLender::is_built_in()) GTEST_SKIP() << "built without UCX";
   }
   void TearDown() override {
     if (std::getenv("TEST_LINK")) set_link("up");
@@ -45,7 +45,11 @@ class CutOff : public World {
   }
   [[nodiscard]] static Context connect() {
     return Context{MPI_COMM_WORLD,
-            {{"memory.tier", "remote"}, {"remote.timeout", "1"}, {"plan.aggregators", "2"}, {"plan.buffer_size", "65536"}}};
+                   {{"memory.tier", "remote"},
+                    {"remote.timeout", "1"},
+                    {"remote.transport", GetParam()},
+                    {"plan.aggregators", "2"},
+                    {"plan.buffer_size", "65536"}}};
   }
   [[nodiscard]] Declaration chunks() const {
     return Declaration{{static_cast<std::uint64_t>(rank()) * chunk, chunk, static_cast<std::uint64_t>(ranks()) * chunk,
@@ -90,7 +94,10 @@ class CutOff : public World {
   }
 };
 
-TEST_F(CutOff, while_a_step_is_written_costs_no_byte_and_the_next_goes_through_the_server_again) {
+INSTANTIATE_TEST_SUITE_P(By, CutOff, ::testing::Values("socket", "ucx"),
+                         [](const auto& info) { return std::string{info.param}; });
+
+TEST_P(CutOff, while_a_step_is_written_costs_no_byte_and_the_next_goes_through_the_server_again) {
   int salt = 0;
   for (const double moment : {-1.0, 0.0, 0.05, 0.2}) {
     SCOPED_TRACE(moment);
@@ -115,7 +122,7 @@ TEST_F(CutOff, while_a_step_is_written_costs_no_byte_and_the_next_goes_through_t
   }
 }
 
-TEST_F(CutOff, while_a_step_is_read_costs_no_byte) {
+TEST_P(CutOff, while_a_step_is_read_costs_no_byte) {
   bool remote = false;
   Context plain{MPI_COMM_WORLD, {{"remote.contact", ""}}};
   ASSERT_EQ(write(plain, 1, remote).message(), "");
@@ -131,7 +138,7 @@ TEST_F(CutOff, while_a_step_is_read_costs_no_byte) {
   }
 }
 
-TEST_F(CutOff, after_a_step_was_absorbed_is_told_on_all_ranks_and_the_old_file_stays) {
+TEST_P(CutOff, after_a_step_was_absorbed_is_told_on_all_ranks_and_the_old_file_stays) {
   Context weir = connect();
   bool remote = false;
   ASSERT_EQ(write(weir, 1, remote).message(), "");

@@ -47,7 +47,7 @@ TEST_F(RemoteFault, steps_are_finished_without_a_server_that_was_killed) {
 }
 
 TEST_F(RemoteFault, the_next_steps_go_through_a_server_that_was_started_again) {
-  for (const char* transport : {"mapped", "ucx"}) {
+  for (const char* transport : {"mapped", "ucx", "socket"}) {
     start_server();
     Context weir{MPI_COMM_WORLD, settings({{"remote.transport", transport}})};
     File kept = weir.create(directory() + "/kept").value();  // across the loss
@@ -72,18 +72,20 @@ TEST_F(RemoteFault, the_next_steps_go_through_a_server_that_was_started_again) {
 }
 
 TEST_F(RemoteFault, a_server_that_ends_at_any_moment_of_a_step_costs_no_byte) {
+  static const char* const all = std::getenv("T_ALL"); const char* transports[] = {all ? all : "ucx", all ? all : "mapped", all ? all : "socket"};
   for (int trial = 0; trial < 12; ++trial) {
     SCOPED_TRACE(trial);
     harm_during_steps({{"remote.synchronous", trial % 2 == 0 ? "no" : "yes"},
-                       {"remote.transport", trial % 3 == 0 ? "ucx" : "mapped"}},
+                       {"remote.transport", transports[trial % 3]}},
                       400 * trial, [&] { end_server(trial % 4 < 2 ? SIGKILL : SIGTERM); });  // which takes its memory back
   }
 }
 
 TEST_F(RemoteFault, a_server_that_stops_at_any_moment_of_a_step_costs_no_byte) {
-  for (int trial = 0; trial < 3; ++trial) {
+  static const char* const all = std::getenv("T_ALL"); const char* transports[] = {all ? all : "ucx", all ? all : "mapped", all ? all : "socket"};
+  for (int trial = 0; trial < 5; ++trial) {
     SCOPED_TRACE(trial);
-    harm_during_steps({{"remote.timeout", "1"}, {"remote.transport", trial == 1 ? "mapped" : "ucx"}}, 700 * trial,
+    harm_during_steps({{"remote.timeout", "1"}, {"remote.transport", transports[trial % 3]}}, 700 * trial,
                       [&] { ::kill(-server_, SIGSTOP); });
   }
 }

@@ -10,7 +10,7 @@ namespace {
 
 TEST_F(Remote, steps_go_through_the_server_and_back) {
   start_server();
-  for (const char* transport : {"mapped", "ucx"})
+  for (const char* transport : {"mapped", "ucx", "socket"})
     for (const char* synchronous : {"no", "yes"}) {
       SCOPED_TRACE(fmt::format("{}, synchronous {}", transport, synchronous));
       Context weir{MPI_COMM_WORLD, settings({{"remote.transport", transport},
@@ -63,28 +63,32 @@ TEST_F(Remote, long_pieces_are_stored_and_loaded_where_they_lie) {
       }
 }
 
-TEST_F(Remote, long_pieces_go_through_ucx_from_and_to_their_places) {
+TEST_F(Remote, long_pieces_go_over_networks_from_and_to_their_places) {
   start_server();
-  constexpr std::uint64_t length = 40'003, count = 100;  // of which more than may be under way lie in a window
-  const auto all = static_cast<std::uint64_t>(ranks());
-  const Declaration pieces{{static_cast<std::uint64_t>(rank()) * length, length, all * length, count}};
-  Bytes bytes(count * length), found(bytes.size(), 0xee);
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    bytes[i] = static_cast<unsigned char>(i * 7 + i / length + rank() * 31);
-  Context weir{MPI_COMM_WORLD, settings({{"remote.when_lost", "fail"},
-                                         {"remote.transport", "ucx"},
-                                         {"plan.buffer_size", "4194304"},
-                                         {"plan.mode", "aggregate"}})};
-  File file = weir.create(path()).value();
-  Step step = file.declare(pieces).value();
-  step.write(0, bytes).value();
-  ASSERT_EQ(file.close(step).message(), "");
-  File written = weir.open(path()).value();
-  Step reading = written.declare(pieces).value();
-  reading.read(0, found).value();
-  ASSERT_EQ(written.close(reading).message(), "");
-  EXPECT_GT(reading.report().remote_bytes, 0U);
-  EXPECT_TRUE(found == bytes);
+  for (const char* transport : {"ucx", "socket"})
+    for (const std::uint64_t length : {std::uint64_t{5003}, std::uint64_t{40'003}}) {
+      SCOPED_TRACE(fmt::format("{}, pieces of {}", transport, length));
+      constexpr std::uint64_t count = 100;  // of which more than may be under way lie in a window
+      const auto all = static_cast<std::uint64_t>(ranks());
+      const Declaration pieces{{static_cast<std::uint64_t>(rank()) * length, length, all * length, count}};
+      Bytes bytes(count * length), found(bytes.size(), 0xee);
+      for (std::size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = static_cast<unsigned char>(i * 7 + i / length + rank() * 31);
+      Context weir{MPI_COMM_WORLD, settings({{"remote.when_lost", "fail"},
+                                             {"remote.transport", transport},
+                                             {"plan.buffer_size", "4194304"},
+                                             {"plan.mode", "aggregate"}})};
+      File file = weir.create(path()).value();
+      Step step = file.declare(pieces).value();
+      step.write(0, bytes).value();
+      ASSERT_EQ(file.close(step).message(), "");
+      File written = weir.open(path()).value();
+      Step reading = written.declare(pieces).value();
+      reading.read(0, found).value();
+      ASSERT_EQ(written.close(reading).message(), "");
+      EXPECT_GT(reading.report().remote_bytes, 0U);
+      EXPECT_TRUE(found == bytes);
+    }
 }
 
 TEST_F(Remote, overlapping_pieces_end_as_in_two_phases) {

@@ -10,6 +10,7 @@
 
 #include "net/handshake.hpp"
 #include "remote/protocol.hpp"
+#include "remote/transfer_heading.hpp"
 
 using namespace weir;
 using weir::testing::read_as_everything;
@@ -19,6 +20,26 @@ namespace {
 using Bytes = std::vector<std::byte>;
 
 const std::filesystem::path corpus_directory{WEIR_TEST_DATA "/frames"};
+
+/// A put of some bytes, a settle, and a get, as over a socket for data.
+Bytes requests() {
+  Bytes all;
+  const auto add = [&](TransferVerb verb, std::uint64_t region, std::uint64_t offset, std::uint64_t bytes) {
+    TransferHeading heading;
+    heading.verb = verb;
+    heading.region = region;
+    heading.offset = offset;
+    heading.bytes = bytes;
+    heading.seal();
+    const auto part = std::as_bytes(std::span{&heading, 1});
+    all.insert(all.end(), part.begin(), part.end());
+  };
+  add(TransferVerb::put, 1, 7, 50);
+  all.resize(all.size() + 50, std::byte{9});
+  add(TransferVerb::settle, 0, 0, 1);
+  add(TransferVerb::get, 2, 0, 4096);
+  return all;
+}
 
 std::vector<std::pair<std::string, Bytes>> messages() {
   const Credentials own{"job-1", {std::byte{1}}, 3, Secret(32, std::byte{7}), "client"};
@@ -46,6 +67,7 @@ std::vector<std::pair<std::string, Bytes>> messages() {
           {"attach", encode_frame(MemoryMessage::attach, 4, encode_plain(AttachRequest{name, 2}))},
           {"region", encode_frame(MemoryMessage::region, 4, region.encode())},
           {"report", encode_frame(MemoryMessage::report, 5, report.encode())},
+          {"requests", requests()},
           {"contact", Bytes{characters, characters + text.size()}}};
 }
 

@@ -15,6 +15,7 @@ echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long)
 }
 for source in src/core/errors.cpp src/core/units.cpp src/net/frame.cpp src/net/handshake.cpp src/net/munge.cpp src/net/secret.cpp \
   src/net/private_file.cpp src/net/contact_file.cpp src/net/endpoint.cpp src/net/socket.cpp src/remote/protocol.cpp \
+  src/remote/transfer_heading.cpp src/remote/served_socket.cpp \
   tests/net/decoder_fuzz.cpp; do
   echo "#include \"$root/$source\""
 done >"$directory/all.cpp"

@@ -36,7 +36,7 @@ class Transport : public ::testing::TestWithParam<const char*> {
 
 }  // namespace
 
-INSTANTIATE_TEST_SUITE_P(Remote, Transport, ::testing::Values("mapped", "ucx"),
+INSTANTIATE_TEST_SUITE_P(Remote, Transport, ::testing::Values("mapped", "ucx", "socket"),
                          [](const auto& info) { return std::string{info.param}; });
 
 TEST_P(Transport, what_one_client_puts_another_gets) {
@@ -184,8 +184,7 @@ TEST(RemoteMemory, a_process_that_ucx_ends_takes_only_its_own_client_along) {
   EXPECT_TRUE(witness->allocate(named(2), mib).ok());
 }
 
-TEST(RemoteMemory, over_tcp_goes_through_ucx) {
-  if (!UcxLender::is_built_in()) GTEST_SKIP() << "built without UCX";
+TEST(RemoteMemory, over_tcp_goes_through_sockets_or_ucx) {
   ScratchDirectory directory;
   const std::string secret = directory / "secret";
   ServerProcess server{{.size = 8 * mib, .listen = "tcp:127.0.0.1:0", .secret = secret}};
@@ -195,15 +194,19 @@ TEST(RemoteMemory, over_tcp_goes_through_ucx) {
   options.secret = secret;
   options.transport = "mapped";
   EXPECT_EQ(connect_remote_memory(options).status().code(), Code::unsupported);
-  options.transport = "auto";
-  auto memory = connect_remote_memory(options).value();
-  auto region = memory->allocate(named(1), mib).value();
-  EXPECT_EQ(region->mapped(), nullptr);
-  const auto data = pattern(mib, 9);
-  ASSERT_TRUE(region->put(0, data.data(), mib).ok() && memory->flush().ok());
-  std::vector<std::byte> got(mib);
-  ASSERT_TRUE(region->get(0, got.data(), mib).ok() && memory->flush().ok());
-  EXPECT_EQ(got, data);
+  for (const char* transport : {"auto", "socket", "ucx"}) {
+    if (transport == std::string{"ucx"} && !UcxLender::is_built_in()) continue;
+    SCOPED_TRACE(transport);
+    options.transport = transport;
+    auto memory = connect_remote_memory(options).value();
+    auto region = memory->allocate(named(1), mib).value();
+    EXPECT_EQ(region->mapped(), nullptr);
+    const auto data = pattern(mib, 9);
+    ASSERT_TRUE(region->put(0, data.data(), mib).ok() && memory->flush().ok());
+    std::vector<std::byte> got(mib);
+    ASSERT_TRUE(region->get(0, got.data(), mib).ok() && memory->flush().ok());
+    EXPECT_EQ(got, data);
+  }
 }
 
 TEST(RemoteMemory, quota_and_size_are_kept) {

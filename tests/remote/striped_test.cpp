@@ -50,7 +50,7 @@ TEST(Stripes, parts_of_any_size_hold_every_byte_once) {
 class StripedTransport : public ::testing::TestWithParam<std::pair<const char*, int>> {};
 INSTANTIATE_TEST_SUITE_P(Stripes, StripedTransport,
                          ::testing::Values(std::pair{"mapped", 2}, std::pair{"mapped", 3}, std::pair{"ucx", 2},
-                                           std::pair{"ucx", 3}),
+                                           std::pair{"ucx", 3}, std::pair{"socket", 2}, std::pair{"socket", 3}),
                          [](const auto& info) { return fmt::format("{}_{}", info.param.first, info.param.second); });
 
 TEST_P(StripedTransport, random_pieces_arrive_as_in_one_array) {

@@ -21,11 +21,11 @@ namespace weir::tools {
 ServerProcess::ServerProcess(const std::string& directory, std::uint64_t bytes, Listens listens)
     : contact_{directory + "/memory.contact"}, secret_{listens == Listens::tcp ? directory + "/memory.secret" : ""} {
   std::vector<std::string> words{std::filesystem::read_symlink("/proc/self/exe").string(),
-                         "memory",
-                         "serve",
-                         "--size",
-                         std::to_string(bytes),
-                         "--listen",
+                                 "memory",
+                                 "serve",
+                                 "--size",
+                                 std::to_string(bytes),
+                                 "--listen",
                                  listens == Listens::tcp ? "tcp:127.0.0.1:0" : "unix:" + directory + "/memory.socket",
                                  "--contact",
                                  contact_};

@@ -22,8 +22,8 @@ class DataClient {
 
   /// Moves transfers forward; whether anything moved.
   virtual bool progress() noexcept = 0;
-  /// What to poll for until there is something to move forward; a negative descriptor when there is already, or none can
-  /// tell.
+  /// What to poll for until there is something to move forward; a negative descriptor when there is already, or none
+  /// can tell.
   virtual pollfd news() noexcept = 0;
   /// How many are under way.
   [[nodiscard]] virtual std::size_t pending() const noexcept = 0;

@@ -61,7 +61,8 @@ ServedSocket::Wants ServedSocket::work() noexcept {
   constexpr int most_turns = 64;  // so that others come by
   bool drained = false, full = false, good = true;
   for (int turn = 0; turn < most_turns && good && socket_; ++turn) {
-    while (good && put_.empty() && unread() >= sizeof(TransferHeading) && last_ < answers_.size()) good = take_heading();
+    while (good && put_.empty() && unread() >= sizeof(TransferHeading) && last_ < answers_.size())
+      good = take_heading();
     if (good && first_ < last_) good = send(full);
     if (full) return Wants::room;
     if (!good || first_ < last_ || (put_.empty() && unread() >= sizeof(TransferHeading))) continue;

@@ -12,8 +12,8 @@
 
 namespace weir {
 
-/// One client's regions, and the socket over which it puts and gets. Keeps no bytes but those that have just come: while
-/// the client takes no answers, nothing is read from it. Any thread may call it.
+/// One client's regions, and the socket over which it puts and gets. Keeps no bytes but those that have just come:
+/// while the client takes no answers, nothing is read from it. Any thread may call it.
 class ServedSocket {
  public:
   /// `watcher` is an epoll instance: it tells of `tag` when this is to serve.

@@ -43,8 +43,8 @@ class SocketClient final : public DataClient {
   Status get(std::uint64_t region, std::uint64_t offset, std::byte* data, std::uint64_t bytes) noexcept;
 
  private:
-  static constexpr std::size_t most_parts = 128;           // of one call of the system
-  static constexpr std::uint64_t enough = 256 << 10;       // bytes, to send them at once
+  static constexpr std::size_t most_parts = 128;      // of one call of the system
+  static constexpr std::uint64_t enough = 256 << 10;  // bytes, to send them at once
 
   /// A part of what is to be sent: a heading, or data of a put.
   struct Outgoing {
@@ -68,9 +68,10 @@ class SocketClient final : public DataClient {
   void take_sent(std::uint64_t bytes) noexcept;
   void take_received(std::uint64_t bytes) noexcept;
   void lose(std::string_view reason) noexcept {
-    if (failure_) failure_ = problem(Code::io, [&] {
-      return fmt::format("lost the server at {}: {}", contact_.endpoint.text(), reason);
-    }, "see whether it still runs, and why not");
+    if (failure_)
+      failure_ = problem(
+          Code::io, [&] { return fmt::format("lost the server at {}: {}", contact_.endpoint.text(), reason); },
+          "see whether it still runs, and why not");
     socket_.reset();
     requests_.clear();
     headings_.clear();
@@ -145,7 +146,8 @@ Result<std::unique_ptr<RemoteRegion>> SocketClient::open(std::shared_ptr<ServerL
   if (!failure_) return failure_;
   if (!socket_) {
     Ticket ticket;
-    if (answer.key.size() != ticket.size()) return problem(Code::corrupt, "cannot understand the answer of a memory server");
+    if (answer.key.size() != ticket.size())
+      return problem(Code::corrupt, "cannot understand the answer of a memory server");
     std::memcpy(ticket.data(), answer.key.data(), ticket.size());
     if (Status status = connect(ticket); !status) return status;
   }

@@ -60,8 +60,7 @@ Status SocketLender::lend(std::uint64_t session, std::span<std::byte> memory, Re
 
 Status SocketLender::join(const Ticket& ticket, Descriptor socket) {
   const std::lock_guard lock{mutex_};
-  const auto client =
-      std::ranges::find_if(clients_, [&](const auto& each) { return each.second.ticket == ticket; });
+  const auto client = std::ranges::find_if(clients_, [&](const auto& each) { return each.second.ticket == ticket; });
   if (client == clients_.end() || !client->second.socket->open(std::move(socket)))
     return problem(Code::access, "the server refuses a connection for data: nobody waits for it");
   return {};

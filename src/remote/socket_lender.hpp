@@ -17,8 +17,8 @@ namespace weir {
 
 class ServedSocket;
 
-/// The server's side of puts and gets over sockets: a few threads that serve the sockets of all clients. Every access is
-/// checked against the regions of that client alone.
+/// The server's side of puts and gets over sockets: a few threads that serve the sockets of all clients. Every access
+/// is checked against the regions of that client alone.
 class SocketLender {
  public:
   static Result<std::unique_ptr<SocketLender>> make();

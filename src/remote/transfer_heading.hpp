@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-/// What goes over a socket for data, in the byte order of the processors that Weir runs on. Requests are carried out and
-/// answered in their order: a put by nothing, its data comes behind the heading; a get by its bytes and nothing else; a
-/// settle by its number, when all that was put before is in place.
+/// What goes over a socket for data, in the byte order of the processors that Weir runs on. Requests are carried out
+/// and answered in their order: a put by nothing, its data comes behind the heading; a get by its bytes and nothing
+/// else; a settle by its number, when all that was put before is in place.
 namespace weir {
 
 /// Says which client a new connection for data belongs to: only that one was told.

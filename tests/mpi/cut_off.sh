@@ -27,6 +27,7 @@ ip link set weir0 up
 $there ip addr add 10.77.0.2/24 dev weir1
 $there ip link set weir1 up
 tc qdisc add dev weir0 root tbf rate 60mbit burst 32kb latency 100ms
+$there tc qdisc add dev weir1 root tbf rate 16mbit burst 32kb latency 300ms  # so that nothing is stored before the cut
 UCX_NET_DEVICES=weir1 $there "$server" 100000000 "$directory/contact" tcp:10.77.0.2:0 "$directory/secret" &
 process=$!
 until [ -e "$directory/contact" ]; do

@@ -13,6 +13,8 @@ class RemoteFault : public Remote {
     start_server();
     {
       Context weir{MPI_COMM_WORLD, settings(how)};
+      // UCX 1.13 can end a process whose server is killed while the two connect.
+      if (how.at("remote.transport") == "ucx") expect_whole(weir, 9, true);
       std::thread harming;
       if (rank() == 0)
         harming = std::thread{[&] {
@@ -72,7 +74,7 @@ TEST_F(RemoteFault, the_next_steps_go_through_a_server_that_was_started_again) {
 }
 
 TEST_F(RemoteFault, a_server_that_ends_at_any_moment_of_a_step_costs_no_byte) {
-  static const char* const all = std::getenv("T_ALL"); const char* transports[] = {all ? all : "ucx", all ? all : "mapped", all ? all : "socket"};
+  constexpr const char* transports[] = {"ucx", "mapped", "socket"};
   for (int trial = 0; trial < 12; ++trial) {
     SCOPED_TRACE(trial);
     harm_during_steps({{"remote.synchronous", trial % 2 == 0 ? "no" : "yes"},
@@ -82,7 +84,7 @@ TEST_F(RemoteFault, a_server_that_ends_at_any_moment_of_a_step_costs_no_byte) {
 }
 
 TEST_F(RemoteFault, a_server_that_stops_at_any_moment_of_a_step_costs_no_byte) {
-  static const char* const all = std::getenv("T_ALL"); const char* transports[] = {all ? all : "ucx", all ? all : "mapped", all ? all : "socket"};
+  constexpr const char* transports[] = {"ucx", "mapped", "socket"};
   for (int trial = 0; trial < 5; ++trial) {
     SCOPED_TRACE(trial);
     harm_during_steps({{"remote.timeout", "1"}, {"remote.transport", transports[trial % 3]}}, 700 * trial,

@@ -29,8 +29,8 @@ class RawData {
  public:
   explicit RawData(const ServerProcess& server, std::uint64_t bytes = mib, std::uint64_t serial = 1)
       : control_{Connection::open(server.contact_value(), {MemoryFeature::socket, "client", "", 5}).value()} {
-    auto frame =
-        control_->ask(MemoryMessage::allocate, encode_plain(AllocateRequest{named(serial), bytes, MemoryFeature::socket}));
+    auto frame = control_->ask(MemoryMessage::allocate,
+                               encode_plain(AllocateRequest{named(serial), bytes, MemoryFeature::socket}));
     answer_ = RegionAnswer::decode(frame.value().payload).value();
     std::memcpy(ticket_.data(), answer_.key.data(), ticket_.size());
     socket_ = join(server, ticket_).value();
@@ -89,7 +89,9 @@ std::vector<std::byte> noise(std::size_t bytes, unsigned seed) {
 class Witness {
  public:
   explicit Witness(const ServerProcess& server)
-      : memory_{server.connect(5, "socket")}, region_{memory_->allocate(named(77), mib).value()}, data_{noise(mib, 7)} {}
+      : memory_{server.connect(5, "socket")},
+        region_{memory_->allocate(named(77), mib).value()},
+        data_{noise(mib, 7)} {}
   void is_served() {
     std::vector<std::byte> got(data_.size());
     ASSERT_TRUE(region_->put(0, data_.data(), data_.size()).ok() && memory_->flush().ok());

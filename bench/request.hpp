@@ -45,7 +45,8 @@ struct Measurement {
   double memcpy_s = 0;                                ///< copying all bytes once in one process
   double plain_s = 0;                                 ///< one process writing or reading the whole file by plain calls
   double empty_s = 0;                                 ///< a run that moves nothing; part of both sides' times
-  std::map<std::string, std::vector<double>> least_meeting_s, mean_meeting_s;  ///< at meetings, of the ranks, by name
+  /// At meetings, and of that after the last had come: means of the ranks, by name.
+  std::map<std::string, std::vector<double>> meeting_s, leaving_s;
 };
 
 struct Answer {
@@ -59,7 +60,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Request, workload, parameters, baseline, oper
                                    budget_s, seed, settings, hints, through_run, readers, devices_to_storage)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Measurement, operation, step, formulation, formulations_s, weir_s, baseline_s,
                                    carried_bytes, warm_ups, problems, peak_memory_bytes, buffer_bytes, list_bytes, plan,
-                                   busy_s, memcpy_s, plain_s, empty_s, least_meeting_s, mean_meeting_s)
+                                   busy_s, memcpy_s, plain_s, empty_s, meeting_s, leaving_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Answer, phase, done, measurements, mpi)
 
 }  // namespace weir::bench

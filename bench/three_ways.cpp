@@ -62,11 +62,11 @@ Measurement ThreeWays::measure(Operation operation, const Ways& ways, const Prog
       const Report report = ways[way]->report();
       if (ways[way] != ways.back() && report.bytes > 0 && report.remote_bytes == 0)
         result.problems.push_back(fmt::format("{}: it did not go through remote memory", ways[way]->name()));
-      double least_s = 0, sum_s = 0;
-      MPI_Allreduce(&report.meeting_s, &least_s, 1, MPI_DOUBLE, MPI_MIN, communicator_);
-      MPI_Allreduce(&report.meeting_s, &sum_s, 1, MPI_DOUBLE, MPI_SUM, communicator_);
-      result.least_meeting_s[ways[way]->name()].push_back(least_s);
-      result.mean_meeting_s[ways[way]->name()].push_back(sum_s / size_of(communicator_));
+      const double own_s[2] = {report.meeting_s, report.leaving_s};
+      double sum_s[2] = {};
+      MPI_Allreduce(own_s, sum_s, 2, MPI_DOUBLE, MPI_SUM, communicator_);
+      result.meeting_s[ways[way]->name()].push_back(sum_s[0] / size_of(communicator_));
+      result.leaving_s[ways[way]->name()].push_back(sum_s[1] / size_of(communicator_));
     }
   }
   result.weir_s = times.front();

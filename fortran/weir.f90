@@ -58,7 +58,7 @@ module weir
   type, bind(C), public :: weir_step_report
     integer(c_int64_t) :: bytes = 0, stored_bytes = 0, stored_while_aggregating = 0, buffer_bytes = 0
     integer(c_int64_t) :: list_bytes = 0, remote_bytes = 0, storage_calls = 0, messages = 0
-    real(c_double) :: plan_s = 0, copy_s = 0, storage_s = 0, wait_s = 0, meeting_s = 0
+    real(c_double) :: plan_s = 0, copy_s = 0, storage_s = 0, wait_s = 0, meeting_s = 0, leaving_s = 0
   end type
 
   type, bind(C) :: c_setting

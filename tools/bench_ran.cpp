@@ -119,7 +119,7 @@ struct Curves {
                        against = bench::ratio_of_pairs(m.baseline_s, m.weir_s);
     const auto met = [&](const char* way, const std::vector<double>& all_s) {
       const auto share = [&](const auto& part_s) { return 100 * bench::median(part_s.at(way)) / bench::median(all_s); };
-      return fmt::format("{:.1f} % ({:.0f} %)", share(m.least_meeting_s), share(m.mean_meeting_s));
+      return fmt::format("{:.1f} % ({:.0f} %)", share(m.leaving_s), share(m.meeting_s));
     };
     const double asynchronous_busy = busy(m.busy_s.at("asynchronous"), m.weir_s);
     table.push_back({point.label, m.operation, format_seconds(bench::median(m.weir_s)),
@@ -134,8 +134,8 @@ struct Curves {
                     {"asynchronous_s", m.weir_s},
                     {"synchronous_s", synchronous},
                     {"two_phase_s", m.baseline_s},
-                    {"least_meeting_s", m.least_meeting_s},
-                    {"mean_meeting_s", m.mean_meeting_s},
+                    {"meeting_s", m.meeting_s},
+                    {"leaving_s", m.leaving_s},
                     {"busy_s", m.busy_s},
                     {"problems", m.problems}});
   }
@@ -188,8 +188,8 @@ void run_ran(const RanOptions& options) {
                                  way, options.fixed_ranks, by_chunk.text());
   text += fmt::format("\nthe same in chunks of {}:\n{}", options.fixed_chunk, by_ranks.text());
   text +=
-      "\nmeetings: share of the time at meetings of all ranks, of the rank that waits least there, which is what "
-      "meeting costs,\nand in brackets the mean of all ranks, who also wait for slower ones\n"
+      "\nmeetings: share of the time from when the last rank had come to a meeting until the others went on, which is "
+      "what meeting costs,\nand in brackets from when each had come, which is also for slower ones; means of all ranks\n"
       "busy: processors at work, servers' too; at most: sync / async if asynchronous steps kept all processors busy\n";
   for (const auto& failure : results.failures)
     text += fmt::format("failed: {}: {}\n", failure.baseline, failure.problem);

@@ -73,6 +73,7 @@ typedef struct weir_step_report {
   double storage_s;
   double wait_s;
   double meeting_s;
+  double leaving_s;
 } weir_step_report;
 
 const char* weir_version(void);

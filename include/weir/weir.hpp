@@ -34,6 +34,7 @@ struct Report {
   double storage_s = 0;
   double wait_s = 0;
   double meeting_s = 0;  ///< of wait_s, for the other ranks where all meet
+  double leaving_s = 0;  ///< of meeting_s, after the last of them had come: what meeting costs
 };
 
 /// The schedule of a declaration: who aggregates what, when, with which memory. Cheap to copy.

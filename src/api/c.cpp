@@ -394,7 +394,8 @@ int weir_report(const weir_step* step, weir_step_report* report) {
                .copy_s = from.copy_s,
                .storage_s = from.storage_s,
                .wait_s = from.wait_s,
-               .meeting_s = from.meeting_s};
+               .meeting_s = from.meeting_s,
+               .leaving_s = from.leaving_s};
     return Status{};
   });
 }

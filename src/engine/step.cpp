@@ -315,9 +315,12 @@ void Step::Impl::work_until(const std::function<bool()>& done) {
     } else if (poll) {
       unwoken.pause();
     } else if (queue.front().get() == this && arrived()) {
-      team.wait_for_result(team.storing_spin_s());
-      pass_.report.meeting_s += now() - start;
-      pass_.report.wait_s += now() - start;
+      const bool over_network = through_remote_ && remote_->over_network();
+      team.wait_for_result(over_network ? team.over_network_spin_s() : team.storing_spin_s());
+      const double left = now();
+      pass_.report.meeting_s += left - start;
+      pass_.report.leaving_s += std::max(0.0, left - std::max(start, team.announced_s()));
+      pass_.report.wait_s += left - start;
       go_on();
       continue;
     } else if (storing()) {

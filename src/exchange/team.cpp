@@ -39,9 +39,8 @@ Status commit_asking(SharedSegment& segment, std::uint64_t offset, std::uint64_t
 
 /// Polling, with a yield each time, beats sleeping for waits of this length even on cores that many ranks share.
 constexpr double default_spin_s = 2e-3;
-/// What several nodes store takes longer anyway, and storage that is reached over the network needs the cores
-/// meanwhile.
-constexpr double storing_between_nodes_s = 50e-6;
+/// What takes longer anyway, while networks need the cores.
+constexpr double short_spin_s = 50e-6;
 
 }  // namespace
 
@@ -91,7 +90,8 @@ Status Team::meet(const Options& options) {
   id_ = introductions_.front().id;
   const Status status = attempt("make a context", [&] {
     find_nodes(options.ranks_per_node);
-    storing_spin_s_ = chosen && nodes_.nodes() > 1 ? storing_between_nodes_s : spin_s_;
+    over_network_spin_s_ = chosen ? short_spin_s : spin_s_;
+    storing_spin_s_ = nodes_.nodes() > 1 ? over_network_spin_s_ : spin_s_;
     return own ? map_node((options.room + page - 1) / page * page) : own.status();
   });
   introductions_ = {};
@@ -239,6 +239,7 @@ void Team::arrive(const Outcome& mine) noexcept {
 void Team::announce(const Outcome& sum) noexcept {
   Control& first = control(0);
   first.result = sum;
+  first.announced_s = clock_s();
   first.generation.fetch_add(1);
   if (first.sleepers.load() > 0) wake_all(first.generation);
 }
@@ -273,6 +274,8 @@ bool Team::complete() noexcept {
   }
   return true;
 }
+
+double Team::announced_s() noexcept { return control(0).announced_s; }
 
 bool Team::all_heard(std::uint32_t agreement) noexcept {
   for (int i = 0; i < local_size(); ++i)

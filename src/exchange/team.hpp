@@ -81,6 +81,8 @@ class Team {
   /// Whether all have arrived; makes progress between nodes.
   [[nodiscard]] bool complete() noexcept;
   [[nodiscard]] const Outcome& result() const noexcept { return result_; }
+  /// When the result was known on this node, by `clock_s`; until this rank arrives again.
+  [[nodiscard]] double announced_s() noexcept;
   void wait_for_result() noexcept { wait_for_result(spin_s_); }
   void wait_for_result(double spin_s) noexcept;
   /// How many there were.
@@ -193,6 +195,8 @@ class Team {
   [[nodiscard]] Doorbell& own_doorbell() noexcept { return doorbell(local_rank_); }
   /// How long to poll before sleeping while others move and store data.
   [[nodiscard]] double storing_spin_s() const noexcept { return storing_spin_s_; }
+  /// The same where all of it goes over a network.
+  [[nodiscard]] double over_network_spin_s() const noexcept { return over_network_spin_s_; }
   /// Until the doorbell rings, or for this nap. What this rank or the program has sent may still be in the MPI library's own
   /// memory, which only calls of MPI move on, and the receiver may have to come before anybody can go on: nobody may just
   /// sleep.
@@ -274,7 +278,7 @@ class Team {
   std::uint32_t posts_ = 0;
   std::array<Place, segments> places_{};
   std::uint64_t room_used_ = 0, room_end_ = 0;
-  double spin_s_ = 0, storing_spin_s_ = 0;
+  double spin_s_ = 0, storing_spin_s_ = 0, over_network_spin_s_ = 0;
   bool present_ = true;
   bool any_thread_ = false;  // may call MPI
 };

@@ -59,6 +59,7 @@ struct Team::Control {
   std::atomic<std::uint32_t> sleepers;  // that wait for `generation`
   std::atomic<std::uint64_t> dropped_out;  // the call in whose place a rank does nothing any more, or 0
   alignas(64) Outcome result;
+  double announced_s;  // when
   std::array<BankAccount, shared_accounts> accounts;
 };
 

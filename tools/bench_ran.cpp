@@ -25,9 +25,10 @@ namespace {
 struct RanOptions {
   std::vector<std::string> chunks{"4KiB", "16KiB", "64KiB", "256KiB", "1MiB", "4MiB", "16MiB"};
   std::vector<int> ranks{6, 12, 18, 24, 30, 36};
+  std::vector<std::string> buffers{"128KiB", "256KiB", "512KiB", "1MiB", "2MiB"};
   std::string transport = "socket";
   std::string bytes = "4MiB";
-  std::string fixed_chunk = "64KiB";
+  std::string fixed_chunk = "64KiB", fixed_buffer = "256KiB";
   int fixed_ranks = 36;
   int pairs = 7;
   double budget_s = 600;
@@ -44,11 +45,12 @@ std::uint64_t bytes_of_option(const std::string& text, const char* option) {
   return *bytes;
 }
 
-/// One line of a figure: a chunk size, or a number of ranks.
+/// One line of a figure: a chunk size, a number of ranks, or a size of buffers.
 struct Point {
   std::string label;
   std::uint64_t chunk;
   int ranks;
+  std::uint64_t buffer;
 };
 
 /// The measurements of one point, by operation.
@@ -64,6 +66,8 @@ std::vector<bench::Measurement> measure(const RanOptions& options, const Point& 
                              options.transport == "mapped" ? Listens::unix_socket : Listens::tcp};
   Settings settings = bench_settings(options.settings, point.ranks, 0);
   settings.try_emplace("plan.aggregators", std::to_string((point.ranks + 3) / 4));  // as in the document
+  if (!settings.try_emplace("plan.buffer_size", std::to_string(point.buffer)).second)
+    throw Error{{Code::invalid, "weir: plan.buffer_size is what the third figure is about: give --buffer and --buffers"}};
   settings["remote.contact"] = server.contact();
   settings["remote.secret"] = server.secret();
   settings["remote.transport"] = options.transport;
@@ -73,7 +77,8 @@ std::vector<bench::Measurement> measure(const RanOptions& options, const Point& 
                      .operations = {"write", "read"},
                      .directory = scratch.path(),
                      .pairs = options.pairs,
-                     .budget_s = options.budget_s / static_cast<double>(options.chunks.size() + options.ranks.size()),
+                     .budget_s = options.budget_s /
+                                 static_cast<double>(options.chunks.size() + options.ranks.size() + options.buffers.size()),
                      .seed = std::random_device{}(),
                      .settings = settings,
                      .hints = {}};
@@ -130,6 +135,7 @@ struct Curves {
                      fmt::format("{:.0f} %", 100 * busy(m.busy_s.at("synchronous"), synchronous))});
     json.push_back({{"chunk", point.chunk},
                     {"ranks", point.ranks},
+                    {"buffer", point.buffer},
                     {"operation", m.operation},
                     {"asynchronous_s", m.weir_s},
                     {"synchronous_s", synchronous},
@@ -146,6 +152,7 @@ struct Curves {
                         shown(bench::ratio_of_pairs(m.baseline_s, m.weir_s))});
     json.push_back({{"chunk", point.chunk},
                     {"ranks", point.ranks},
+                    {"buffer", point.buffer},
                     {"operation", m.operation},
                     {"absorbed_s", m.weir_s},
                     {"durable_s", m.baseline_s},
@@ -168,15 +175,18 @@ void run_ran(const RanOptions& options) {
   const std::string worker = worker_path();
   const Progress progress;
   bench::Results results;
-  Curves by_chunk{"chunk"}, by_ranks{"ranks"};
+  Curves by_chunk{"chunk"}, by_ranks{"ranks"}, by_buffer{"buffer"};
   const auto fill = [&](Curves& figure, const Point& point) {
     if (bench::interrupted()) return;
     for (const bench::Measurement& m : measure(options, point, worker, progress, results)) figure.add(point, m);
   };
-  for (const std::string& chunk : options.chunks)
-    fill(by_chunk, {chunk, bytes_of_option(chunk, "--chunks"), options.fixed_ranks});
-  for (const int ranks : options.ranks)
-    fill(by_ranks, {std::to_string(ranks), bytes_of_option(options.fixed_chunk, "--chunk"), ranks});
+  const std::uint64_t chunk = bytes_of_option(options.fixed_chunk, "--chunk");
+  const std::uint64_t buffer = bytes_of_option(options.fixed_buffer, "--buffer");
+  for (const std::string& each : options.chunks)
+    fill(by_chunk, {each, bytes_of_option(each, "--chunks"), options.fixed_ranks, buffer});
+  for (const int each : options.ranks) fill(by_ranks, {std::to_string(each), chunk, each, buffer});
+  for (const std::string& each : options.buffers)
+    fill(by_buffer, {each, chunk, options.fixed_ranks, bytes_of_option(each, "--buffers")});
   progress.clear();
   std::string way = "mapped: every way is copies in the memory of this machine";
   if (options.transport == "socket")
@@ -184,9 +194,12 @@ void run_ran(const RanOptions& options) {
   else if (options.transport == "ucx")
     way = fmt::format("reached by UCX ({} on {}, congestion control {})", std::getenv("UCX_TLS"),
                       std::getenv("UCX_NET_DEVICES"), congestion_control());
-  std::string text = fmt::format("{} a rank through a memory server on this machine, {}; {} ranks:\n{}", options.bytes,
-                                 way, options.fixed_ranks, by_chunk.text());
+  std::string text =
+      fmt::format("{} a rank through a memory server on this machine, {}; {} ranks, buffers of {}:\n{}", options.bytes,
+                  way, options.fixed_ranks, options.fixed_buffer, by_chunk.text());
   text += fmt::format("\nthe same in chunks of {}:\n{}", options.fixed_chunk, by_ranks.text());
+  text += fmt::format("\nthe same, {} ranks, by the size of buffers, and so the number of rounds:\n{}",
+                      options.fixed_ranks, by_buffer.text());
   text +=
       "\nmeetings: share of the time from when the last rank had come to a meeting until the others went on, which is "
       "what meeting costs,\nand in brackets from when each had come, which is also for slower ones; means of all ranks\n"
@@ -196,7 +209,7 @@ void run_ran(const RanOptions& options) {
   for (const auto& entry : results.entries)
     for (const std::string& problem : entry.measurement.problems)
       text += fmt::format("wrong: {}, {}: {}\n", entry.baseline, entry.measurement.operation, problem);
-  print_results(options.json, text, {{"by_chunk", by_chunk.json}, {"by_ranks", by_ranks.json}});
+  print_results(options.json, text, {{"by_chunk", by_chunk.json}, {"by_ranks", by_ranks.json}, {"by_buffer", by_buffer.json}});
   set_exit_code(results.right() ? 0 : 1);
 }
 
@@ -215,7 +228,10 @@ void add_bench_ran(CLI::App& bench) {
   add("--ranks", options->ranks, "numbers of ranks of the second figure")
       ->delimiter(',')
       ->check(CLI::Range(1, 100'000));
-  add("--chunk", options->fixed_chunk, "contiguous chunk of the second figure");
+  add("--buffers", options->buffers, "buffers of aggregators of a third figure")->delimiter(',');
+  add("--chunk", options->fixed_chunk, "contiguous chunk of the second and third figure");
+  add("--buffer", options->fixed_buffer,
+      "buffers of the first and second figure; unless given, so many rounds as the document's 512 MB a rank need with 32 MiB");
   add("--transport", options->transport,
       "to the server: socket, over TCP, or ucx, as over other networks, or mapped, which only a server on the same node can be")
       ->check(CLI::IsMember({"socket", "ucx", "mapped"}));
@@ -233,7 +249,7 @@ void add_bench_ran(CLI::App& bench) {
   add("--mpirun", options->launcher, "another launcher with its arguments, without the number of ranks");
   command->footer(R"(Examples:
   weir bench ran
-  weir bench ran --chunks 4KiB,64KiB --ranks 6,12 --pairs 5 --set plan.buffer_size=1MiB
+  weir bench ran --chunks 4KiB,64KiB --ranks 6,12 --pairs 5 --buffer 1MiB
   weir bench ran --transport mapped --bytes 16MiB
   weir bench ran --peer ucx)");
   command->callback([options] { telling_errors([&] { run_ran(*options); }); });

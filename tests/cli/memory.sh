@@ -114,12 +114,14 @@ if "$weir" info | grep -qa '^ucx *yes' && command -v ucx_perftest >/dev/null; th
   runs 0 "$weir" bench ran --peer ucx --sizes 64KiB --pairs 3 --dir .
   for word in "64KiB    put" "64KiB    get" ucx_perftest; do says out "$word"; done
 fi
-transports=mapped
-"$weir" info | grep -qa '^ucx *yes' && transports="mapped ucx"
+transports="mapped socket"
+"$weir" info | grep -qa '^ucx *yes' && transports="$transports ucx"
 for transport in $transports; do
-  runs 0 "$weir" bench ran --transport $transport --chunks 4KiB --fixed-ranks 2 --ranks 3 --bytes 64KiB --pairs 3 --dir .
-  for word in "sync / async" "meetings, async" "kept until absorbed" "the same in chunks of 64KiB"; do says out "$word"; done
+  runs 0 "$weir" bench ran --transport $transport --chunks 4KiB --fixed-ranks 2 --ranks 3 --buffers 64KiB --bytes 64KiB --pairs 3 --dir .
+  for word in "sync / async" "meetings, async" "kept until absorbed" "the same in chunks of 64KiB" "by the size of buffers"; do says out "$word"; done
 done
 runs 2 "$weir" bench ran --peer other
+runs 2 "$weir" bench ran --set plan.buffer_size=1MiB --dir .
+says err "give --buffer"
 runs 2 "$weir" bench ran --peer ucx --sizes 1TiB --dir .
 says err "is not a number of bytes up to"

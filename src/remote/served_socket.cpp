@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/log.hpp"
 #include "remote/protocol.hpp"
 
 namespace weir {
@@ -22,7 +23,7 @@ void ServedSocket::free(std::uint64_t region) noexcept {
   const std::lock_guard lock{mutex_};
   if (regions_.erase(region) == 0) return;
   bool moves = !put_.empty() && put_region_ == region;
-  for (std::size_t i = first_; i < last_; ++i) moves = moves || (answers_[i].data && answers_[i].region == region);
+  for (std::size_t i = first_; i < last_; ++i) moves = moves || (!answers_[i].data.empty() && answers_[i].region == region);
   if (moves) hang_up();
 }
 
@@ -78,7 +79,7 @@ bool ServedSocket::take_heading() noexcept {
   in_begin_ += sizeof heading;
   if (!heading.is_right()) return false;
   if (heading.verb == TransferVerb::settle) {
-    answers_[last_++] = {nullptr, sizeof heading.bytes, 0, heading.bytes};
+    answers_[last_++] = {heading.bytes, {}, 0, true};
     return true;
   }
   const auto found = regions_.find(heading.region);
@@ -86,16 +87,27 @@ bool ServedSocket::take_heading() noexcept {
     return false;
   const auto memory = found->second.subspan(heading.offset, heading.bytes);
   if (heading.verb == TransferVerb::get) {
-    answers_[last_++] = {memory.data(), memory.size(), heading.region, 0};
+    answers_[last_++] = {0, memory, heading.region, false};
     return true;
   }
   if (heading.verb != TransferVerb::put) return false;
+  put_ = memory;
+  put_region_ = heading.region;
+  put_sum_.restart();
+  right_sum_ = heading.data_sum;
   const std::size_t here = std::min(unread(), memory.size());
   std::memcpy(memory.data(), in_.data() + in_begin_, here);
   in_begin_ += here;
-  put_ = memory.subspan(here);
-  put_region_ = heading.region;
-  return true;
+  return take_data(here);
+}
+
+/// The next bytes of a put are in place; false when it is complete and not what was sent.
+bool ServedSocket::take_data(std::uint64_t bytes) noexcept {
+  put_sum_.add(put_.first(bytes));
+  put_ = put_.subspan(bytes);
+  if (!put_.empty() || put_sum_.value() == right_sum_) return true;
+  log_line(LogComponent::remote, LogLevel::warn, "a client is given up: the data that it sent was damaged on its way");
+  return false;
 }
 
 bool ServedSocket::receive(bool& drained) noexcept {
@@ -108,20 +120,24 @@ bool ServedSocket::receive(bool& drained) noexcept {
   if (got < 0) return errno == EINTR;
   if (got == 0) return false;
   const std::size_t here = std::min(static_cast<std::size_t>(got), put_.size());
-  put_ = put_.subspan(here);
   in_end_ += static_cast<std::size_t>(got) - here;
-  return true;
+  return here == 0 || take_data(here);
 }
 
 bool ServedSocket::send(bool& full) noexcept {
-  std::array<iovec, std::tuple_size_v<decltype(answers_)>> parts;
+  constexpr std::uint64_t enough = 512 << 10;  // bytes at once, so that they are still near when they are copied
+  std::array<iovec, 2 * std::tuple_size_v<decltype(answers_)>> parts;
   std::size_t count = 0;
-  std::uint64_t skip = sent_;
-  for (std::size_t i = first_; i < last_; ++i) {
-    const Answer& answer = answers_[i];
-    const std::byte* data = answer.data ? answer.data : reinterpret_cast<const std::byte*>(&answer.number);
-    parts[count++] = {const_cast<std::byte*>(data) + skip, answer.bytes - skip};
-    skip = 0;
+  std::uint64_t skip = sent_, whole = 0;
+  for (std::size_t i = first_; i < last_ && whole < enough; ++i) {
+    Answer& answer = answers_[i];
+    if (!std::exchange(answer.summed, true)) answer.number = DataSum::of(answer.data);
+    for (const auto part : {std::as_bytes(std::span{&answer.number, 1}), answer.data}) {
+      const std::uint64_t sent = std::min<std::uint64_t>(skip, part.size());
+      skip -= sent;
+      whole += part.size() - sent;
+      if (sent < part.size()) parts[count++] = {const_cast<std::byte*>(part.data()) + sent, part.size() - sent};
+    }
   }
   msghdr message{};
   message.msg_iov = parts.data();
@@ -135,7 +151,7 @@ bool ServedSocket::send(bool& full) noexcept {
 
 void ServedSocket::take_sent(std::uint64_t bytes) noexcept {
   while (bytes > 0) {
-    const std::uint64_t left = answers_[first_].bytes - sent_;
+    const std::uint64_t left = sizeof answers_[first_].number + answers_[first_].data.size() - sent_;
     if (bytes < left) {
       sent_ += bytes;
       return;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "core/descriptor.hpp"
+#include "remote/data_sum.hpp"
 #include "remote/transfer_heading.hpp"
 
 namespace weir {
@@ -32,10 +33,10 @@ class ServedSocket {
 
  private:
   struct Answer {
-    const std::byte* data;  ///< null: a number
-    std::uint64_t bytes;
+    std::uint64_t number;  ///< goes first: of a settle, or the checksum of the data
+    std::span<const std::byte> data;
     std::uint64_t region;
-    std::uint64_t number;
+    bool summed;
   };
 
   enum class Wants { request, room, end };
@@ -47,6 +48,7 @@ class ServedSocket {
   bool receive(bool& drained) noexcept;
   bool send(bool& full) noexcept;
   void take_sent(std::uint64_t bytes) noexcept;
+  bool take_data(std::uint64_t bytes) noexcept;
   [[nodiscard]] std::size_t unread() const noexcept { return in_end_ - in_begin_; }
 
   const int watcher_;
@@ -59,6 +61,8 @@ class ServedSocket {
   std::size_t in_begin_ = 0, in_end_ = 0;
   std::span<std::byte> put_;  // where data goes that is under way
   std::uint64_t put_region_ = 0;
+  DataSum put_sum_;
+  std::uint64_t right_sum_ = 0;
   std::array<Answer, 64> answers_;
   std::size_t first_ = 0, last_ = 0;  // of these
   std::uint64_t sent_ = 0;            // of the first

@@ -13,6 +13,7 @@
 
 #include "core/errors.hpp"
 #include "net/service.hpp"
+#include "remote/data_sum.hpp"
 #include "remote/server_link.hpp"
 #include "remote/transfer_heading.hpp"
 
@@ -52,10 +53,12 @@ class SocketClient final : public DataClient {
     std::uint64_t bytes;
     bool is_heading;
   };
-  /// A part of what the server will send: where it goes. None: the number of a settle.
+  /// A part of what the server will send: where it goes. None: the checksum of a get of so many bytes, or the number of a
+  /// settle.
   struct Awaited {
     std::byte* data;
     std::uint64_t bytes;
+    std::uint64_t number = 0, stretch = 0;
   };
 
   Status connect(const Ticket& ticket);
@@ -92,12 +95,14 @@ class SocketClient final : public DataClient {
   std::deque<Outgoing> requests_;
   std::deque<TransferHeading> headings_;  // of these
   TransferHeading* last_ = nullptr;       // that may become longer
+  Awaited* last_sum_ = nullptr;           // of it, where it is that of a get
   std::uint64_t sent_ = 0;                // of the first request
   std::uint64_t unsent_ = 0;
   std::deque<Awaited> answers_;
   std::uint64_t received_ = 0;  // of the first answer
   std::uint64_t settles_ = 0, settled_ = 0;
-  std::uint64_t number_ = 0;  // of a settle, as it arrives
+  DataSum sum_;  // of the get that is being received
+  std::uint64_t right_sum_ = 0, left_ = 0;
   Status failure_;
 };
 
@@ -155,13 +160,22 @@ Result<std::unique_ptr<RemoteRegion>> SocketClient::open(std::shared_ptr<ServerL
 }
 
 void SocketClient::seal_last() noexcept {
-  if (last_) last_->seal();
+  if (!last_) return;
+  if (last_->verb == TransferVerb::put) {
+    auto part = requests_.end();
+    while (!(part - 1)->is_heading) --part;
+    DataSum sum;
+    for (; part != requests_.end(); ++part) sum.add({part->data, part->bytes});
+    last_->data_sum = sum.value();
+  }
+  last_->seal();
   last_ = nullptr;
 }
 
 void SocketClient::head(TransferVerb verb, std::uint64_t region, std::uint64_t offset, std::uint64_t bytes) {
   if (last_ && last_->verb == verb && last_->region == region && last_->offset + last_->bytes == offset) {
     last_->bytes += bytes;
+    if (verb == TransferVerb::get) last_sum_->stretch += bytes;
     return;
   }
   seal_last();
@@ -172,6 +186,9 @@ void SocketClient::head(TransferVerb verb, std::uint64_t region, std::uint64_t o
   last_->bytes = bytes;
   requests_.push_back({reinterpret_cast<const std::byte*>(last_), sizeof *last_, true});
   unsent_ += sizeof *last_;
+  if (verb != TransferVerb::get) return;
+  answers_.push_back({nullptr, sizeof(Awaited::number), 0, bytes});
+  last_sum_ = &answers_.back();
 }
 
 Status SocketClient::put(std::uint64_t region, std::uint64_t offset, const std::byte* data,
@@ -201,7 +218,7 @@ Status SocketClient::flush() noexcept {
   return started([&]() -> Status {
     head(TransferVerb::settle, 0, 0, ++settles_);
     seal_last();
-    answers_.push_back({nullptr, sizeof number_});
+    answers_.push_back({nullptr, sizeof(Awaited::number)});
     return {};
   });
 }
@@ -253,10 +270,9 @@ bool SocketClient::receive() noexcept {
     std::size_t count = 0;
     std::uint64_t skip = received_, whole = 0;
     for (auto answer = answers_.begin(); answer != answers_.end() && count < parts.size(); ++answer) {
-      std::byte* const data = answer->data ? answer->data : reinterpret_cast<std::byte*>(&number_);
+      std::byte* const data = answer->data ? answer->data : reinterpret_cast<std::byte*>(&answer->number);
       parts[count++] = {data + skip, answer->bytes - skip};
       whole += answer->bytes - std::exchange(skip, 0);
-      if (!answer->data) break;  // there is one place for its number
     }
     msghdr message{};
     message.msg_iov = parts.data();
@@ -274,16 +290,24 @@ bool SocketClient::receive() noexcept {
 
 void SocketClient::take_received(std::uint64_t bytes) noexcept {
   while (bytes > 0) {
-    const Awaited& first = answers_.front();
-    const std::uint64_t left = first.bytes - received_;
-    if (bytes < left) {
-      received_ += bytes;
-      return;
-    }
-    bytes -= left;
+    const Awaited first = answers_.front();
+    const std::uint64_t came = std::min(bytes, first.bytes - received_);
+    if (first.data) sum_.add({first.data + received_, came});
+    bytes -= came;
+    received_ += came;
+    if (received_ < first.bytes) return;
     received_ = 0;
-    if (!first.data && number_ != ++settled_) return lose("its answers are not those to the requests");
     answers_.pop_front();
+    if (first.data) {
+      left_ -= first.bytes;
+      if (left_ == 0 && sum_.value() != right_sum_) return lose("data was damaged on its way");
+    } else if (first.stretch > 0) {
+      right_sum_ = first.number;
+      left_ = first.stretch;
+      sum_.restart();
+    } else if (first.number != ++settled_) {
+      return lose("its answers are not those to the requests");
+    }
   }
 }
 

@@ -35,16 +35,18 @@ void read_payload(const Frame& frame) {
   (void)MemoryReport::decode(frame.payload);
 }
 
-/// As requests over a socket for data of a client that has two regions. Headings get the sum that belongs to them.
+/// As requests over a socket for data of a client that has two regions. Headings get the sums that belong to them.
 void serve_as_requests(std::span<const std::byte> data) {
   std::vector<std::byte> sent{data.begin(), data.end()}, memory(8192);
   for (std::size_t at = 0; at + sizeof(TransferHeading) <= sent.size();) {
     TransferHeading heading;
     std::memcpy(&heading, sent.data() + at, sizeof heading);
+    const std::size_t here = at, left = sent.size() - at - sizeof heading;
+    const std::size_t bytes = heading.verb == TransferVerb::put ? std::min<std::uint64_t>(heading.bytes, left) : 0;
+    at += sizeof heading + bytes;
+    heading.data_sum = DataSum::of(std::span{sent}.subspan(at - bytes, bytes));
     heading.seal();
-    std::memcpy(sent.data() + at, &heading, sizeof heading);
-    at += sizeof heading;
-    if (heading.verb == TransferVerb::put) at += std::min<std::uint64_t>(heading.bytes, sent.size() - at);
+    std::memcpy(sent.data() + here, &heading, sizeof heading);
   }
   static const Descriptor watcher{::epoll_create1(EPOLL_CLOEXEC)};
   int ends[2] = {};

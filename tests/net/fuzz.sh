@@ -13,9 +13,9 @@ echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long)
   echo "skipped: $compiler has no libFuzzer"
   exit 77
 }
-for source in src/core/errors.cpp src/core/units.cpp src/net/frame.cpp src/net/handshake.cpp src/net/munge.cpp src/net/secret.cpp \
+for source in src/core/errors.cpp src/core/units.cpp src/core/log.cpp src/core/nearest.cpp src/net/frame.cpp src/net/handshake.cpp src/net/munge.cpp src/net/secret.cpp \
   src/net/private_file.cpp src/net/contact_file.cpp src/net/endpoint.cpp src/net/socket.cpp src/remote/protocol.cpp \
-  src/remote/transfer_heading.cpp src/remote/served_socket.cpp \
+  src/remote/transfer_heading.cpp src/remote/data_sum.cpp src/remote/served_socket.cpp \
   tests/net/decoder_fuzz.cpp; do
   echo "#include \"$root/$source\""
 done >"$directory/all.cpp"

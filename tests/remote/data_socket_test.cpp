@@ -1,8 +1,12 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <array>
+#include <optional>
 #include <random>
+#include <thread>
 
+#include "remote/data_sum.hpp"
 #include "remote/raw_client.hpp"
 #include "remote/server_process.hpp"
 #include "remote/transfer_heading.hpp"
@@ -23,6 +27,24 @@ TransferHeading heading(TransferVerb verb, std::uint64_t region, std::uint64_t o
 }
 
 std::span<const std::byte> bytes_of(const TransferHeading& heading) { return std::as_bytes(std::span{&heading, 1}); }
+
+std::vector<std::byte> put_of(std::uint64_t region, std::uint64_t offset, std::span<const std::byte> data) {
+  TransferHeading made = heading(TransferVerb::put, region, offset, data.size());
+  made.data_sum = DataSum::of(data);
+  made.seal();
+  std::vector<std::byte> all{bytes_of(made).begin(), bytes_of(made).end()};
+  all.insert(all.end(), data.begin(), data.end());
+  return all;
+}
+
+/// What a get is answered by.
+std::vector<std::byte> with_sum(std::span<const std::byte> data) {
+  const std::uint64_t sum = DataSum::of(data);
+  const auto first = std::as_bytes(std::span{&sum, 1});
+  std::vector<std::byte> all{first.begin(), first.end()};
+  all.insert(all.end(), data.begin(), data.end());
+  return all;
+}
 
 /// A client that says anything over its socket for data.
 class RawData {
@@ -105,19 +127,69 @@ class Witness {
   std::vector<std::byte> data_;
 };
 
+/// Between a server and its clients: it turns a bit of whatever is far into a connection, which is data.
+class DamagingProxy {
+ public:
+  DamagingProxy(const ServerProcess& server, bool to_server) : contact_{server.directory() / "proxy.contact"} {
+    Contact contact = server.contact_value();
+    const Endpoint real = contact.endpoint;
+    contact.endpoint = Endpoint::parse("unix:" + server.directory() / "proxy").value();
+    listening_ = listen_at(contact.endpoint).value();
+    file_.emplace(ContactFile::make(contact_, contact).value());
+    process_.emplace([&] { return serve(real, to_server); });
+  }
+  [[nodiscard]] const std::string& contact() const { return contact_; }
+
+ private:
+  static constexpr std::size_t far = 100'000;
+
+  int serve(const Endpoint& real, bool to_server) const {
+    std::vector<std::thread> threads;
+    while (wait_for(listening_.get(), POLLIN, Deadline::in(60))) {
+      const int client = ::accept(listening_.get(), nullptr, nullptr);
+      const int server = connect_to(real, Deadline::in(5)).value().release();
+      threads.emplace_back(relay, client, server, to_server);
+      threads.emplace_back(relay, server, client, !to_server);
+    }
+    return 0;
+  }
+  static void relay(int from, int to, bool damages) {
+    std::array<std::byte, 4096> part;
+    std::size_t before = 0;
+    while (wait_for(from, POLLIN, Deadline::in(60))) {
+      const ssize_t got = ::recv(from, part.data(), part.size(), 0);
+      if (got <= 0) break;
+      const auto bytes = static_cast<std::size_t>(got);
+      if (damages && before < far && before + bytes >= far) part[0] ^= std::byte{1};
+      before += bytes;
+      for (std::span<const std::byte> left{part.data(), bytes}; !left.empty();) {
+        const ssize_t sent = send_some(to, left);
+        if (sent < 0 && !(errno == EAGAIN && wait_for(to, POLLOUT, Deadline::in(60)))) break;
+        if (sent > 0) left = left.subspan(static_cast<std::size_t>(sent));
+      }
+    }
+    ::shutdown(to, SHUT_RDWR);
+  }
+
+  std::string contact_;
+  Descriptor listening_;
+  std::optional<ContactFile> file_;
+  std::optional<Child> process_;
+};
+
 }  // namespace
 
 TEST(DataSocket, requests_are_answered_in_their_order) {
   ServerProcess server{{.size = 8 * mib}};
   RawData client{server};
   const auto data = noise(1000, 1);
-  client.send(bytes_of(heading(TransferVerb::put, client.region(), 5, data.size())));
-  client.send(data);
+  client.send(put_of(client.region(), 5, data));
   client.send(bytes_of(heading(TransferVerb::settle, 0, 0, 42)));
   client.send(bytes_of(heading(TransferVerb::get, client.region(), 5, data.size())));
   std::vector<std::byte> expected(8);
   expected[0] = std::byte{42};
-  expected.insert(expected.end(), data.begin(), data.end());
+  const auto answer = with_sum(data);
+  expected.insert(expected.end(), answer.begin(), answer.end());
   EXPECT_TRUE(client.receive(expected.size()) == expected);
 }
 
@@ -127,13 +199,12 @@ TEST(DataSocket, requests_may_arrive_in_parts_of_any_size) {
   const auto data = noise(300, 2);
   std::vector<std::byte> all;
   const auto add = [&](std::span<const std::byte> more) { all.insert(all.end(), more.begin(), more.end()); };
-  add(bytes_of(heading(TransferVerb::put, client.region(), 0, data.size())));
-  add(data);
+  add(put_of(client.region(), 0, data));
   add(bytes_of(heading(TransferVerb::get, client.region(), 0, data.size())));
   for (std::size_t part = 1; part < all.size(); part += 7) {
     for (std::size_t at = 0; at < all.size(); at += part)
       client.send(std::span{all}.subspan(at, std::min(part, all.size() - at)));
-    ASSERT_TRUE(client.receive(data.size()) == data) << part;
+    ASSERT_TRUE(client.receive(8 + data.size()) == with_sum(data)) << part;
   }
 }
 
@@ -169,7 +240,40 @@ TEST(DataSocket, whoever_asks_for_what_it_has_not_is_hung_up_on) {
   EXPECT_TRUE(garbage.is_closed());
   witness.is_served();
   other.send(bytes_of(heading(Verb::get, other.region(), 0, mib)));
-  EXPECT_TRUE(other.receive(mib) == std::vector<std::byte>(mib));  // nobody has written there
+  EXPECT_TRUE(other.receive(8 + mib) == with_sum(std::vector<std::byte>(mib)));  // nobody has written there
+}
+
+TEST(DataSocket, data_that_was_damaged_on_its_way_ends_that_client_only) {
+  ServerProcess server{{.size = 64 * mib}};
+  Witness witness{server};
+  for (const std::size_t bytes : {1UL, 1000UL, 100'000UL})
+    for (const std::size_t place : {0UL, bytes / 2, bytes - 1}) {
+      RawData client{server, mib, 9};
+      auto sent = put_of(client.region(), 0, noise(bytes, 4));
+      sent[sizeof(TransferHeading) + place] ^= std::byte{16};
+      client.send(sent);
+      EXPECT_TRUE(client.is_closed()) << bytes << " " << place;
+    }
+  witness.is_served();
+  for (const bool to_server : {true, false}) {
+    const DamagingProxy proxy{server, to_server};
+    RemoteOptions options;
+    options.contact = proxy.contact();
+    options.transport = "socket";
+    auto memory = connect_remote_memory(options).value();
+    auto region = memory->allocate(named(3), mib).value();
+    const auto data = noise(mib, 5);
+    std::vector<std::byte> got(mib);
+    (void)region->put(0, data.data(), mib).ok();
+    EXPECT_EQ(memory->flush().code(), to_server ? Code::io : Code::ok);
+    (void)region->get(0, got.data(), mib).ok();
+    const Status status = memory->flush();
+    EXPECT_EQ(status.code(), Code::io);
+    if (!to_server) {
+      EXPECT_NE(status.message().find("damaged on its way"), std::string::npos) << status.message();
+    }
+  }
+  witness.is_served();
 }
 
 TEST(DataSocket, only_who_was_told_may_join_and_once) {

@@ -1,11 +1,10 @@
 #pragma once
 
-#define XXH_STATIC_LINKING_ONLY  // the state itself
-#include <xxhash.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include "core/xxh3.hpp"
 
 namespace weir {
 

@@ -1,10 +1,9 @@
 #include "subfile/checksums.hpp"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <cerrno>
 
+#include "core/xxh3.hpp"
 #include "storage/complete.hpp"
 
 namespace weir {

@@ -28,7 +28,7 @@ struct RanOptions {
   std::vector<std::string> buffers{"128KiB", "256KiB", "512KiB", "1MiB", "2MiB"};
   std::string transport = "socket";
   std::string bytes = "4MiB";
-  std::string fixed_chunk = "64KiB", fixed_buffer = "256KiB";
+  std::string fixed_chunk = "64KiB";
   int fixed_ranks = 36;
   int pairs = 7;
   double budget_s = 600;
@@ -50,7 +50,7 @@ struct Point {
   std::string label;
   std::uint64_t chunk;
   int ranks;
-  std::uint64_t buffer;
+  std::uint64_t buffer = 0;  ///< 0: as Weir chooses, or the settings say
 };
 
 /// The measurements of one point, by operation.
@@ -66,8 +66,7 @@ std::vector<bench::Measurement> measure(const RanOptions& options, const Point& 
                              options.transport == "mapped" ? Listens::unix_socket : Listens::tcp};
   Settings settings = bench_settings(options.settings, point.ranks, 0);
   settings.try_emplace("plan.aggregators", std::to_string((point.ranks + 3) / 4));  // as in the document
-  if (!settings.try_emplace("plan.buffer_size", std::to_string(point.buffer)).second)
-    throw Error{{Code::invalid, "weir: plan.buffer_size is what the third figure is about: give --buffer and --buffers"}};
+  if (point.buffer > 0) settings["plan.buffer_size"] = std::to_string(point.buffer);
   settings["remote.contact"] = server.contact();
   settings["remote.secret"] = server.secret();
   settings["remote.transport"] = options.transport;
@@ -175,18 +174,23 @@ void run_ran(const RanOptions& options) {
   const std::string worker = worker_path();
   const Progress progress;
   bench::Results results;
-  Curves by_chunk{"chunk"}, by_ranks{"ranks"}, by_buffer{"buffer"};
-  const auto fill = [&](Curves& figure, const Point& point) {
-    if (bench::interrupted()) return;
-    for (const bench::Measurement& m : measure(options, point, worker, progress, results)) figure.add(point, m);
-  };
   const std::uint64_t chunk = bytes_of_option(options.fixed_chunk, "--chunk");
-  const std::uint64_t buffer = bytes_of_option(options.fixed_buffer, "--buffer");
+  std::vector<Point> of_chunks, of_ranks, of_buffers;
   for (const std::string& each : options.chunks)
-    fill(by_chunk, {each, bytes_of_option(each, "--chunks"), options.fixed_ranks, buffer});
-  for (const int each : options.ranks) fill(by_ranks, {std::to_string(each), chunk, each, buffer});
+    of_chunks.push_back({each, bytes_of_option(each, "--chunks"), options.fixed_ranks});
+  for (const int each : options.ranks) of_ranks.push_back({std::to_string(each), chunk, each});
   for (const std::string& each : options.buffers)
-    fill(by_buffer, {each, chunk, options.fixed_ranks, bytes_of_option(each, "--buffers")});
+    of_buffers.push_back({each, chunk, options.fixed_ranks, bytes_of_option(each, "--buffers")});
+  const auto figure = [&](const std::string& first, const std::vector<Point>& points) {
+    Curves curves{first};
+    for (const Point& point : points) {
+      if (bench::interrupted()) break;
+      for (const bench::Measurement& m : measure(options, point, worker, progress, results)) curves.add(point, m);
+    }
+    return curves;
+  };
+  const Curves by_chunk = figure("chunk", of_chunks), by_ranks = figure("ranks", of_ranks),
+               by_buffer = figure("buffer", of_buffers);
   progress.clear();
   std::string way = "mapped: every way is copies in the memory of this machine";
   if (options.transport == "socket")
@@ -194,9 +198,8 @@ void run_ran(const RanOptions& options) {
   else if (options.transport == "ucx")
     way = fmt::format("reached by UCX ({} on {}, congestion control {})", std::getenv("UCX_TLS"),
                       std::getenv("UCX_NET_DEVICES"), congestion_control());
-  std::string text =
-      fmt::format("{} a rank through a memory server on this machine, {}; {} ranks, buffers of {}:\n{}", options.bytes,
-                  way, options.fixed_ranks, options.fixed_buffer, by_chunk.text());
+  std::string text = fmt::format("{} a rank through a memory server on this machine, {}; {} ranks:\n{}", options.bytes,
+                                 way, options.fixed_ranks, by_chunk.text());
   text += fmt::format("\nthe same in chunks of {}:\n{}", options.fixed_chunk, by_ranks.text());
   text += fmt::format("\nthe same, {} ranks, by the size of buffers, and so the number of rounds:\n{}",
                       options.fixed_ranks, by_buffer.text());
@@ -230,8 +233,6 @@ void add_bench_ran(CLI::App& bench) {
       ->check(CLI::Range(1, 100'000));
   add("--buffers", options->buffers, "buffers of aggregators of a third figure")->delimiter(',');
   add("--chunk", options->fixed_chunk, "contiguous chunk of the second and third figure");
-  add("--buffer", options->fixed_buffer,
-      "buffers of the first and second figure; unless given, so many rounds as the document's 512 MB a rank need with 32 MiB");
   add("--transport", options->transport,
       "to the server: socket, over TCP, or ucx, as over other networks, or mapped, which only a server on the same node can be")
       ->check(CLI::IsMember({"socket", "ucx", "mapped"}));
@@ -249,7 +250,7 @@ void add_bench_ran(CLI::App& bench) {
   add("--mpirun", options->launcher, "another launcher with its arguments, without the number of ranks");
   command->footer(R"(Examples:
   weir bench ran
-  weir bench ran --chunks 4KiB,64KiB --ranks 6,12 --pairs 5 --buffer 1MiB
+  weir bench ran --chunks 4KiB,64KiB --ranks 6,12 --pairs 5 --set plan.buffer_size=1MiB
   weir bench ran --transport mapped --bytes 16MiB
   weir bench ran --peer ucx)");
   command->callback([options] { telling_errors([&] { run_ran(*options); }); });

@@ -44,8 +44,7 @@ class ThreePhase final : public WindowCarrier {
   /// another step.
   void carry_in_background() noexcept;
   [[nodiscard]] bool in_rounds() const noexcept { return bank_.synchronous; }
-  /// Whether there is no memory of the servers here.
-  [[nodiscard]] bool over_network() const noexcept { return servers().long_piece() > 0; }
+  [[nodiscard]] bool over_network() const noexcept { return !servers().is_mapped(); }
 
   /// Windows of this pass that needed no buffer.
   [[nodiscard]] std::uint64_t in_place() const noexcept { return in_place_; }

@@ -83,6 +83,9 @@ class RemoteServers final : public RemoteMemory {
     }
     if (count > 0) ::poll(wanted.data(), count, most_ms);
   }
+  [[nodiscard]] bool is_mapped() const noexcept override {
+    return std::ranges::none_of(links_, [](const auto& link) { return link->data != nullptr; });
+  }
   [[nodiscard]] std::uint64_t long_piece() const noexcept override {
     return links_.front()->data ? links_.front()->data->long_piece() : 0;
   }

@@ -57,6 +57,8 @@ class RemoteMemory {
   virtual Status flush() noexcept = 0;
   /// Why the servers cannot be reached any more, or nothing; looks.
   virtual Status failure() noexcept = 0;
+  /// Whether all of it is memory of this node, mapped here.
+  [[nodiscard]] virtual bool is_mapped() const noexcept = 0;
   /// Pieces of as many bytes are better moved where they lie than put together first.
   [[nodiscard]] virtual std::uint64_t long_piece() const noexcept = 0;
   /// Bytes that this client may have of all of them.

@@ -121,7 +121,7 @@ for transport in $transports; do
   for word in "sync / async" "meetings, async" "kept until absorbed" "the same in chunks of 64KiB" "by the size of buffers"; do says out "$word"; done
 done
 runs 2 "$weir" bench ran --peer other
-runs 2 "$weir" bench ran --set plan.buffer_size=1MiB --dir .
-says err "give --buffer"
+runs 2 "$weir" bench ran --chunks 4KiB --fixed-ranks 2 --buffers many --dir .
+says err "is not a number of bytes"
 runs 2 "$weir" bench ran --peer ucx --sizes 1TiB --dir .
 says err "is not a number of bytes up to"

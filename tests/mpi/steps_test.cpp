@@ -51,6 +51,27 @@ TEST_P(Steps, of_one_file_may_be_interleaved) {
   expect_contents(file("data"), pattern_file(4, first.file_size + second.file_size));
 }
 
+TEST_P(Steps, report_what_meeting_costs_apart_from_waiting_for_a_late_rank) {
+  Context weir = make();
+  auto opened = weir.create(file("data"), {{"plan.mode", "direct"}});
+  auto step = opened->declare(part().declaration());
+  ASSERT_EQ(same(step), Code::ok) << step.status().message();
+  const auto data = part().all_data(4);
+  for (int v = 0; v < 2; ++v) EXPECT_EQ(step->write(v, data[static_cast<std::size_t>(v)]).message(), "");
+  constexpr int late = 0;
+  constexpr std::chrono::milliseconds by{200};
+  if (rank() == late) std::this_thread::sleep_for(by);
+  EXPECT_EQ(step->finish().message(), "");
+  const Report report = step->report();
+  EXPECT_LE(report.leaving_s, report.meeting_s);
+  EXPECT_LE(report.meeting_s, report.wait_s);
+  if (rank() != late) {
+    EXPECT_GT(report.meeting_s, 0.1);
+    EXPECT_LT(report.leaving_s, report.meeting_s / 2);
+  }
+  EXPECT_EQ(opened->close().message(), "");
+}
+
 TEST_P(Steps, can_be_finished_by_close_after_others_were_started) {
   Context weir = make();
   for (const bool reuse : {false, true}) {
